@@ -1,3 +1,5 @@
+import { LIMITS } from "../contract/limits.ts";
+
 /** Twenty-four hours in every language: columns of times line up, and match logs. */
 const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
 const SECONDS = { ...CLOCK, second: "2-digit" } as const;
@@ -44,10 +46,13 @@ export function dueTime(at: number, now: number): string {
   return seconds < OVERDUE_SECONDS ? "due now" : `overdue ${duration(seconds)}`;
 }
 
-/** Returns for how long an attempt has been in progress. Unix milliseconds. */
+/**
+ * Returns for how long an attempt has been in progress. An attempt that seems to last longer than one can is older only
+ * on the sandbox's clock, which is being advanced. Unix milliseconds.
+ */
 export function progressTime(since: number, now: number): string {
   const seconds = Math.round((now - since) / 1000);
-  return seconds < 1 ? "in progress" : `in progress for ${duration(seconds)}`;
+  return seconds < 1 || seconds > LIMITS.deliverySeconds + 1 ? "in progress" : `in progress for ${duration(seconds)}`;
 }
 
 /** Returns a time in full, local and in UTC, for a tooltip. */

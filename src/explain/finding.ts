@@ -1,3 +1,5 @@
+import { LIMITS } from "../contract/limits.ts";
+
 /** Stable codes of answers. Programs rely on them. */
 export type FindingCode =
   | "backlog"
@@ -73,10 +75,14 @@ export function isTrouble({ code }: Finding): boolean {
 /** Causes that a response suggests, but does not prove. */
 const LIKELY: ReadonlySet<FindingCode> = new Set(["backlog", "receiver_unauthorized", "signature_rejected"]);
 
+export function isLikely({ code }: Finding): boolean {
+  return LIKELY.has(code);
+}
+
 /** Returns the label of a finding. */
 export function labelOf(finding: Finding): string {
   if (!isTrouble(finding) || finding.code === "undelivered") return "Result";
-  return LIKELY.has(finding.code) ? "Likely cause" : "Cause";
+  return isLikely(finding) ? "Likely cause" : "Cause";
 }
 
 /** Returns text as a sentence with a period. */
@@ -135,7 +141,9 @@ export function span(milliseconds: number): string {
 
 /** Returns `2 deliveries failed and are not retried any more`. */
 export function givenUp(count: number): string {
-  return `${counted(count, "delivery", "deliveries")} failed and ${count === 1 ? "is" : "are"} not retried any more`;
+  const number =
+    count < LIMITS.maxCountedFailed ? counted(count, "delivery", "deliveries") : "10,000 or more deliveries";
+  return `${number} failed and ${count === 1 ? "is" : "are"} not retried any more`;
 }
 
 const MAX_QUOTE = 200;

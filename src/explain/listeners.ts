@@ -164,7 +164,7 @@ export function isListened(chain: Chain, type: string): boolean {
 }
 
 /** Returns the open connections that the platform's process knows. */
-export function openConnections({ statistics }: Chain): ListenerConnection[] {
+export function openConnections({ statistics }: Pick<Chain, "statistics">): ListenerConnection[] {
   return (statistics?.listener_connections ?? []).filter(({ disconnected_at: end }) => end === null);
 }
 

@@ -115,7 +115,7 @@ it("the overview shows one number of waiting deliveries, and why an endpoint fai
     .getByLabel("Summary")
     .getByText(`${FAILING + 1} deliveries are waiting.`)
     .waitFor();
-  await page.locator(".figures").getByText("deliveries wait").waitFor();
+  await page.locator(".figures").getByText("deliveries waiting").waitFor();
   expect(await page.locator(".figures div").last().locator("strong").textContent()).toBe(String(FAILING + 1));
 
   // The receiver answers no more: the failure is older than the hour that is counted.

@@ -54,7 +54,7 @@ it("the overview counts endpoints without a successful attempt as failing, and e
   const { page } = board;
   await board.show("sandbox");
   await page.getByText("3 endpoints are failing.").waitFor();
-  await page.getByText(/ fails in part\.$/).waitFor();
+  await page.getByText(/ failed some of the time\.$/).waitFor();
   await rowOf("broken")
     .getByText(/^Failing, all \d+ attempts$/)
     .waitFor();

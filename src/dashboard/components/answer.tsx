@@ -1,4 +1,4 @@
-import { type Finding, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
+import { type Finding, isLikely, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
 import type { Explanation } from "../api/explain.ts";
 import type { ComponentChildren } from "preact";
 import { Card } from "./page.tsx";
@@ -16,6 +16,7 @@ export function Answer({ explanation, remedy }: { explanation: Explanation | und
   return (
     <section class={`answer ${isTrouble(finding) ? "bad" : ""}`} aria-label={labelOf(finding)}>
       <p dir="auto">
+        {isLikely(finding) && "Likely cause: "}
         <WithLinks text={sentence(finding.summary)} about={finding.subject} />
       </p>
       <Proof finding={finding} remedy={remedy} />
@@ -24,7 +25,12 @@ export function Answer({ explanation, remedy }: { explanation: Explanation | und
 }
 
 /** The other findings. Notes on how the explanation looks are the last line. */
-export function Also({ explanation }: { explanation: Explanation | undefined }) {
+export function Also(props: {
+  explanation: Explanation | undefined;
+  /** The button of a finding. */
+  remedyOf?: (finding: Finding) => ComponentChildren;
+}) {
+  const { explanation, remedyOf } = props;
   const [, ...others] = explanation?.findings ?? [];
   const notes = others.filter(({ code }) => code === "clock_ahead");
   const rest = others.filter((finding) => !notes.includes(finding));
@@ -35,8 +41,11 @@ export function Also({ explanation }: { explanation: Explanation | undefined }) 
           <div class="also">
             {rest.map((finding) => (
               <div key={`${finding.code} ${finding.subject}`}>
-                <p dir="auto">{sentence(finding.summary)}</p>
-                <Proof finding={finding} />
+                <p dir="auto">
+                  {isLikely(finding) && "Likely cause: "}
+                  {sentence(finding.summary)}
+                </p>
+                <Proof finding={finding} remedy={remedyOf?.(finding)} />
               </div>
             ))}
           </div>

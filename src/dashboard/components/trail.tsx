@@ -4,7 +4,7 @@ import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { Chain } from "../../explain/chain.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
-import { clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
+import { clockTime, count, counted, duration, milliseconds, shortTime } from "../format.ts";
 import { followLink, hrefOf, Link } from "../router.tsx";
 import { errorInShort, isNotSent } from "../responses.ts";
 import { retryWait, stateOf } from "./values.tsx";
@@ -187,12 +187,15 @@ function outcomeOf({ status_code: code, error, duration_ms: took }: Attempt): st
 
 function textOf({ attempts = [], status }: Delivery, [next, ...later]: readonly number[]): string {
   const last = attempts.at(-1);
-  if (next !== undefined) return later.length > PLANNED_SHOWN - 1 ? `+ ${later.length - PLANNED_SHOWN + 1} more` : "";
+  if (next !== undefined)
+    return later.length > PLANNED_SHOWN - 1 ? `about ${later.length - PLANNED_SHOWN + 1} more` : "";
   if (status === "canceled") return "canceled";
   if (last === undefined) return "waits for its endpoint";
   if (isSuccess(last.status_code))
     return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} with attempt ${attempts.length}`;
-  return status === "failed" ? `${outcomeOf(last)}, no more retries` : outcomeOf(last);
+  return status === "failed"
+    ? `gave up after ${counted(attempts.length, "attempt")} (${outcomeOf(last)})`
+    : outcomeOf(last);
 }
 
 /** Returns when the attempts after the next one are likely: the wait doubles up to a maximum, for 3 days. */

@@ -114,25 +114,15 @@ export function stateOf({ status, attempt_count: attempts }: Pick<Delivery, "sta
   return status === "pending" && attempts > 0 ? "retrying" : STATES[status];
 }
 
-/** Attempts within the time of the retries, if each of them fails. */
-const MAX_ATTEMPTS = (() => {
-  let attempts = 1;
-  for (let after = 0; ; attempts++) {
-    after += retryWait(attempts);
-    if (after > LIMITS.retryTotalSeconds) return attempts;
-  }
-})();
-
 /** Returns the seconds between an attempt and the next one. */
 export function retryWait(attempt: number): number {
   return Math.min(LIMITS.retryFirstSeconds * 2 ** (attempt - 1), LIMITS.maxRetryWaitSeconds);
 }
 
-/** The state of a delivery: Queued, Retrying 7 of 21, Delivered, Failed or Canceled. */
+/** The state of a delivery: Queued, Retrying, 7 attempts failed, Delivered, Failed or Canceled. */
 export function DeliveryState({ delivery }: { delivery: Delivery }) {
   const state = stateOf(delivery);
-  const { attempt_count: made } = delivery;
-  const text = state === "retrying" && made < MAX_ATTEMPTS ? `Retrying ${made} of ${MAX_ATTEMPTS}` : state;
+  const text = state === "retrying" ? `Retrying, ${counted(delivery.attempt_count, "attempt")} failed` : state;
   return <Status status={state} text={text} />;
 }
 

@@ -73,7 +73,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   // Kept while the dialog is open: the endpoint may recover meanwhile.
   const [since] = useState(failingSince);
   const isFailing = typeof since === "string";
-  const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "86400");
+  const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : filters === undefined ? "0" : "86400");
   const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
   const statuses = retriedOf(shown);
   const isRangeSet = after !== "" || before !== "";

@@ -1,22 +1,21 @@
 import { useState } from "preact/hooks";
 import type { Replay } from "../../contract/schemas/event.ts";
+import type { Chain } from "../../explain/chain.ts";
 import type { Finding } from "../../explain/finding.ts";
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
-import type { Explanation } from "../api/explain.ts";
 import { Action } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
 import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { EnableDialog, RetryDialog } from "./bulk.tsx";
 
-/** A button that does the same as the command of an answer. */
-export function Remedy({ explanation, onDone }: { explanation: Explanation; onDone: () => void }) {
+/** A button that does the same as the command of a finding. */
+export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Finding | undefined; onDone: () => void }) {
   const call = useCall();
   const [isOpen, setOpen] = useState(false);
-  const [finding] = explanation.findings;
   const { verb, id } = remedyOf(finding);
-  const endpoint = explanation.chain.endpoints.get(id);
+  const endpoint = chain.endpoints.get(id);
   const close = () => {
     setOpen(false);
     onDone();
@@ -58,7 +57,7 @@ export function Remedy({ explanation, onDone }: { explanation: Explanation; onDo
             {isOpen && (
               <EnableDialog
                 endpoint={endpoint}
-                waiting={explanation.chain.statistics?.queue.pending ?? 0}
+                waiting={chain.statistics?.queue.pending ?? 0}
                 onChange={onDone}
                 onClose={close}
               />
@@ -96,7 +95,7 @@ export function Remedy({ explanation, onDone }: { explanation: Explanation; onDo
         </Link>
       );
     case "why":
-      return id === explanation.chain.id ? null : (
+      return id === chain.id ? null : (
         <Link class="button primary" href={hrefOf("why", id)}>
           Explain
         </Link>

@@ -12,6 +12,7 @@ import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../compo
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
+import { ListenerResults } from "./listeners.tsx";
 import { RunningOperations } from "./operations.tsx";
 import { Remedy } from "./remedy.tsx";
 
@@ -59,13 +60,17 @@ export function Why() {
       {(chain !== undefined || error === undefined) && (
         <Answer
           explanation={explanation}
-          remedy={explanation !== undefined && <Remedy explanation={explanation} onDone={again} />}
+          remedy={explanation && <Remedy chain={explanation.chain} finding={explanation.findings[0]} onDone={again} />}
         />
       )}
       {chain !== undefined && (
         <>
           {kind === "webhook_endpoint" ? <LastHour of={id} /> : <Trail chain={chain} />}
-          <Also explanation={explanation} />
+          <ListenerResults chain={chain} />
+          <Also
+            explanation={explanation}
+            remedyOf={(finding) => <Remedy chain={chain} finding={finding} onDone={again} />}
+          />
           {chain.missing === undefined && kind !== "webhook_endpoint" && (
             <Card title="What led to it">
               <Facts

@@ -28,7 +28,7 @@ import { EnableDialog, RetryFailed } from "../bulk.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
-import { FailureTable, standingOf, StandingStatus } from "../overview/failures.tsx";
+import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { RotateSecret } from "./rotate.tsx";
 
@@ -60,6 +60,7 @@ export function EndpointDetail({ id }: { id: string }) {
             endpoint={data}
             path={path}
             waiting={counts?.pending ?? 0}
+            failed={counts?.failed_deliveries ?? 0}
             onChange={query.reload}
             onPing={() => deliveries.reload()}
           />
@@ -88,12 +89,12 @@ export function EndpointDetail({ id }: { id: string }) {
                   "State",
                   counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
                 ],
-                ["Failed attempts", counts && rateOf(counts, period)],
-                ["Waiting", counts && <Waiting {...counts} />],
+                ["Attempts", counts && rateOf(counts, period)],
+                ["Not delivered", counts && <NotDelivered of={nameOfEndpoint(endpoint)} counts={counts} />],
                 ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
                 ["Last success", counts && <Time at={counts.last_success_at} />],
                 ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],
-                ["Secret rotated", <Time at={endpoint.secret_created} />],
+                ["Secret created", <Time at={endpoint.secret_created} />],
                 ["Created", <Time at={endpoint.created} />],
               ]}
             />
@@ -139,12 +140,13 @@ function Actions(props: {
   endpoint: WebhookEndpoint;
   path: string;
   waiting: number;
+  failed: number;
   onChange: () => void;
   onPing: () => void;
 }) {
   const call = useCall();
   const go = useGo();
-  const { endpoint, path, waiting, onChange, onPing } = props;
+  const { endpoint, path, waiting, failed, onChange, onPing } = props;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete" | "test" | "enable">();
   const isFailing = endpoint.health.failing_since !== null;
   const isEnabled = endpoint.status === "enabled";
@@ -174,10 +176,10 @@ function Actions(props: {
           <RetryFailed
             endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
             failingSince={endpoint.health.failing_since}
-            {...(isFailing
+            {...(isFailing ? { class: "primary" } : {})}
+            {...(waiting + failed > 0
               ? {
-                  class: "primary",
-                  label: waiting > 0 ? `Retry ${counted(waiting, "delivery", "deliveries")}` : "Retry failed",
+                  label: `Retry ${counted(waiting + failed, waiting > 0 ? "delivery" : "failed delivery", waiting > 0 ? "deliveries" : "failed deliveries")}`,
                 }
               : {})}
           />
@@ -286,16 +288,7 @@ function lastAttemptOf({ last_success_at: success }: StatisticsEndpoint, failure
 }
 
 function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): string {
-  return attempts === 0 ? `No attempts in the ${period}` : `${percent(failed, attempts)} in the ${period}`;
-}
-
-function Waiting({ endpoint, pending }: StatisticsEndpoint) {
-  if (pending === 0) return <>None</>;
-  return (
-    <Link href={hrefOf("deliveries", "", { endpoint, status: "pending" })}>
-      {counted(pending, "delivery", "deliveries")}
-    </Link>
-  );
+  return attempts === 0 ? `No attempts in the ${period}` : `${percent(failed, attempts)} failed in the ${period}`;
 }
 
 /** Whether two secrets are active and for how long, or whether the only one is too old. */

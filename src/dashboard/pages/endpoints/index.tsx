@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
+import { nameOfEndpoint, subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { Strip } from "../../components/chart.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
@@ -10,9 +10,10 @@ import { Empty, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Url } from "../../components/values.tsx";
-import { count, counted } from "../../format.ts";
+import { counted } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
-import { standingsOf, StandingStatus } from "../overview/failures.tsx";
+import { Listeners } from "../listeners.tsx";
+import { NotDelivered, standingsOf, StandingStatus } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 import { listAndPage } from "../list-page.tsx";
@@ -53,6 +54,7 @@ function EndpointList() {
             Open the endpoint and choose Rotate secret.
           </p>
         )}
+        {statistics.data && <Listeners statistics={statistics.data} />}
         <PagedTable
           label="Endpoints, worst first"
           pages={{ ...pages, items }}
@@ -103,15 +105,12 @@ function EndpointList() {
               },
             },
             {
-              label: "Waiting",
+              label: "Not delivered",
               isNumber: true,
               from: "tablet",
-              cell: ({ id }) => {
-                const pending = countsOf(id)?.pending ?? 0;
-                if (pending === 0) return <span class="soft">{statistics.data === undefined ? "…" : 0}</span>;
-                return (
-                  <Link href={hrefOf("deliveries", "", { endpoint: id, status: "pending" })}>{count(pending)}</Link>
-                );
+              cell: (endpoint) => {
+                const counts = countsOf(endpoint.id);
+                return counts === undefined ? "…" : <NotDelivered of={nameOfEndpoint(endpoint)} counts={counts} />;
               },
             },
             {

@@ -7,7 +7,7 @@ import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useText } from "../../api/store.ts";
-import { Answer } from "../../components/answer.tsx";
+import { Also, Answer } from "../../components/answer.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { LoadedObject } from "../../components/loaded-object.tsx";
@@ -18,6 +18,7 @@ import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf, WhyLink } from "../.
 import { count, counted, money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
+import { ListenerResults } from "../listeners.tsx";
 import { changesOf } from "./changes.ts";
 
 /** Returns the name of the event's object for a line. */
@@ -89,11 +90,13 @@ export function EventDetail({ id }: { id: string }) {
                   of="event"
                   empty={
                     <Empty icon="deliveries" title="Not sent to any endpoint">
-                      <p>No enabled endpoint subscribed to its type, and there was no listener.</p>
+                      <p>No enabled endpoint subscribed to its type.</p>
                     </Empty>
                   }
                 />
               </Card>
+              {explanation && <ListenerResults chain={explanation.chain} />}
+              <Also explanation={explanation} />
               <Payload event={event} raw={raw} />
               {isReplaying && (
                 <ReplayDialog

@@ -65,12 +65,13 @@ export function standingsOf(statistics: Statistics, endpoints: readonly WebhookE
     const text = `${count(failed)} failed`;
     found.push({ endpoint: undefined, counts: undefined, failures: listeners, state: "slow", text, rank: 3 });
   }
-  const waiting = ({ counts }: Standing) => counts?.pending ?? 0;
-  return found.toSorted((a, b) => b.rank - a.rank || waiting(b) - waiting(a));
+  return found.toSorted((a, b) => b.rank - a.rank || undelivered(b) - undelivered(a));
 }
 
-/** An endpoint with partial failures within this time may fail again. */
-const RECENT_MILLISECONDS = 600_000;
+/** Returns how many deliveries wait or failed for good. */
+function undelivered({ counts }: Pick<Standing, "counts">): number {
+  return (counts?.pending ?? 0) + (counts?.failed_deliveries ?? 0);
+}
 
 export function standingOf(
   endpoint: WebhookEndpoint,
@@ -97,12 +98,15 @@ export function standingOf(
       5,
     );
   }
-  const newest = Date.parse(newestOf(failures));
-  if (hasRecovered(endpoint, counts, failures) && !(environmentNow() - newest < RECENT_MILLISECONDS)) {
-    return standing("recovered", `Recovered after ${shortTime(newest, environmentNow())}`, 2);
+  if (hasRecovered(endpoint, counts, failures)) {
+    return standing(
+      "recovered",
+      `Recovered, failed until ${shortTime(Date.parse(newestOf(failures)), environmentNow())}`,
+      2,
+    );
   }
   const areTimeouts = failures.length > 0 && failures.every(({ error }) => isTimeout(error));
-  return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "time out" : "fail"}`, 3);
+  return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "timed out" : "failed"}`, 3);
 }
 
 /** The shape of a standing: a recovered endpoint is a healthy one. */
@@ -158,19 +162,10 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
             cell: (standing) => <Cause standing={standing} isQuoted={withQuote.has(standing)} />,
           },
           {
-            label: "Waiting",
+            label: "Not delivered",
             isNumber: true,
             cell: ({ endpoint, counts }) =>
-              endpoint === undefined || counts === undefined || counts.pending === 0 ? (
-                <span class="soft">0</span>
-              ) : (
-                <Link
-                  href={hrefOf("deliveries", "", { endpoint: endpoint.id, status: "pending" })}
-                  label={`${count(counts.pending)} waiting for ${nameOfEndpoint(endpoint)}`}
-                >
-                  {count(counts.pending)}
-                </Link>
-              ),
+              endpoint && counts && <NotDelivered of={nameOfEndpoint(endpoint)} counts={counts} />,
           },
           {
             label: "Actions",
@@ -181,6 +176,29 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
         ]}
       />
     </div>
+  );
+}
+
+/** How many deliveries of an endpoint wait, and how many failed for good. */
+export function NotDelivered({ counts, of }: { counts: StatisticsEndpoint; of: string }) {
+  const { endpoint, pending, failed_deliveries: failed } = counts;
+  const link = (status: "pending" | "failed", number: number, words: string) =>
+    number > 0 && (
+      <Link
+        class={status === "failed" ? "bad-text" : ""}
+        href={hrefOf("deliveries", "", { endpoint, status })}
+        label={`${count(number)} ${words}, ${of}`}
+      >
+        {count(number)} {words}
+      </Link>
+    );
+  if (pending + failed === 0) return <span class="soft">0</span>;
+  return (
+    <>
+      {link("failed", failed, "failed")}
+      {failed > 0 && pending > 0 && ", "}
+      {link("pending", pending, "waiting")}
+    </>
   );
 }
 

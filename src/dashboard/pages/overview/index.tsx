@@ -1,14 +1,16 @@
-import type { Statistics } from "../../../contract/schemas/statistics.ts";
-import { waits } from "../../../explain/finding.ts";
+import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
+import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import { givenUp, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
-import { count, counted, duration, milliseconds, percent, shortTime } from "../../format.ts";
+import { count, duration, milliseconds, percent, shortTime } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { RetryFailed } from "../bulk.tsx";
+import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { EndpointTable, type Standing, standingsOf, TROUBLE } from "./failures.tsx";
@@ -30,6 +32,8 @@ export function Overview() {
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
   const [only] = failing.length === 1 ? failing : [];
+  const counts = only === undefined ? known?.endpoints : [only.counts];
+  const failed = failedOf(counts ?? []);
   const waiting = only === undefined ? (known?.queue.pending ?? 0) : (only.counts?.pending ?? 0);
   return (
     <Page
@@ -44,10 +48,10 @@ export function Overview() {
       actions={
         <>
           <RangeChoice preset="1h" />
-          {failing.length > 0 && waiting > 0 && (
+          {(failed > 0 || (failing.length > 0 && waiting > 0)) && (
             <RetryFailed
               class="primary"
-              label={`Retry ${counted(waiting, "delivery", "deliveries")}${only?.endpoint === undefined ? "" : ` to ${nameOfEndpoint(only.endpoint)}`}`}
+              label={`Retry ${count(failed + waiting)} ${waiting > 0 ? "" : "failed "}${failed + waiting === 1 ? "delivery" : "deliveries"}${only?.endpoint === undefined ? "" : ` to ${nameOfEndpoint(only.endpoint)}`}`}
               endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
               failingSince={only?.endpoint?.health.failing_since}
             />
@@ -62,6 +66,7 @@ export function Overview() {
             {progress && <QuickStart progress={progress} />}
             <RunningOperations />
             <Figures {...data} />
+            <Listeners statistics={data} />
             <Card
               title="Endpoints"
               note="worst first"
@@ -92,10 +97,16 @@ export function Overview() {
   );
 }
 
+/** Returns how many deliveries failed for good. */
+function failedOf(counts: readonly (StatisticsEndpoint | undefined)[]): number {
+  return counts.reduce((sum, one) => sum + (one?.failed_deliveries ?? 0), 0);
+}
+
 /** The state of everything in a sentence. */
 function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
   const { standings, statistics, period } = props;
   const { totals, minutes, queue, now } = statistics;
+  const failed = failedOf(statistics.endpoints);
   const namesOf = (state: Standing["state"]) =>
     standings.flatMap((one) =>
       one.state === state ? [one.endpoint ? nameOfEndpoint(one.endpoint) : "A listener"] : [],
@@ -120,7 +131,8 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
         ) : (
           rest
         )}{" "}
-        {slow.length > 0 && inWords(slow, "fails in part.", "fail in part.")}
+        {failed > 0 && `${givenUp(failed)}.`}{" "}
+        {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
       </p>
       <p class="evidence">{`${period.charAt(0).toUpperCase()}${period.slice(1)}, ${first} to ${last}`}</p>
     </section>
@@ -133,7 +145,10 @@ function inWords(names: readonly string[], one: string, several: string): string
   return `${names.join(" and ")} ${names.length === 1 ? one : several}`;
 }
 
-function Figures({ totals, queue, minutes }: Statistics) {
+function Figures({ totals, queue, minutes, endpoints }: Statistics) {
+  // The sandbox's time jumps while it advances.
+  const isAdvancing = useQuery<TestClock>("/v1/test_clock").data?.status === "advancing";
+  const lost = failedOf(endpoints);
   const created = { created_after: minutes[0]?.at ?? "" };
   const { events, attempts, succeeded, failed } = totals;
   const overdue = queue.oldest_due_seconds;
@@ -156,10 +171,13 @@ function Figures({ totals, queue, minutes }: Statistics) {
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure
-        label={overdue >= OVERDUE_SECONDS ? `deliveries wait, one overdue ${duration(overdue)}` : "deliveries wait"}
+        label={`deliveries waiting${overdue >= OVERDUE_SECONDS && !isAdvancing ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
         value={count(queue.pending)}
         href={hrefOf("deliveries", "", { status: "pending" })}
       />
+      {lost > 0 && (
+        <Figure label="deliveries failed" value={count(lost)} href={hrefOf("deliveries", "", { status: "failed" })} />
+      )}
     </dl>
   );
 }

@@ -1,0 +1,71 @@
+import type { ListenerResult, Statistics } from "../../contract/schemas/statistics.ts";
+import type { Chain } from "../../explain/chain.ts";
+import { openConnections } from "../../explain/listeners.ts";
+import { Card } from "../components/page.tsx";
+import { Table } from "../components/table.tsx";
+import { Status, Time } from "../components/values.tsx";
+import { counted } from "../format.ts";
+
+/** Says how many listeners are connected, and where they forward. */
+export function Listeners({ statistics }: { statistics: Statistics }) {
+  const targets = new Set(openConnections({ statistics }).flatMap((one) => one.targets.map(({ url }) => url)));
+  if (statistics.listeners === 0) return null;
+  return (
+    <p class="soft" role="status">
+      {counted(statistics.listeners, "listener")} connected
+      {targets.size > 0 && `, forwarding to ${[...targets].join(", ")}`}
+    </p>
+  );
+}
+
+const STATES: Readonly<Record<ListenerResult["result"], readonly [status: string, text: string]>> = {
+  forwarding: ["queued", "Forwarding, no result yet"],
+  filtered: ["canceled", "Excluded by its filter"],
+  not_forwarded: ["canceled", "Printed, not forwarded"],
+  disconnected: ["failed", "Disconnected before it reported a result"],
+};
+
+/** The listeners that an event was sent to and that have no delivery of it. */
+export function ListenerResults({ chain }: { chain: Chain }) {
+  const { listener_results: results = [], listener_connections: connections = [] } = chain.statistics ?? {};
+  if (chain.event === undefined || results.length === 0) return null;
+  return (
+    <Card title="Listeners">
+      <Table
+        label="Listeners that the event was sent to"
+        items={results}
+        keyOf={({ listener, result }) => `${listener} ${result}`}
+        columns={[
+          {
+            label: "Listener",
+            isLong: true,
+            cell: ({ listener }) => {
+              const { targets = [] } = connections.find((one) => one.listener === listener) ?? {};
+              return targets.length === 0 ? listener : targets.map(({ url }) => url).join(", ");
+            },
+          },
+          {
+            label: "State",
+            isLong: true,
+            cell: ({ result, attempts }) => {
+              const [status, text] = STATES[result];
+              return result === "forwarding" && attempts.length > 0 ? (
+                <Status status="retrying" text={`Retrying, ${counted(attempts.length, "attempt")} failed`} />
+              ) : (
+                <Status status={status} text={text} />
+              );
+            },
+          },
+          {
+            label: "Disconnected",
+            from: "tablet",
+            isFor: ({ result }) => result === "disconnected",
+            cell: ({ listener }) => (
+              <Time at={connections.find((one) => one.listener === listener)?.disconnected_at ?? null} isReal />
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}

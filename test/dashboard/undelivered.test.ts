@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { advanceClock } from "../support/advance-clock.ts";
+import { it } from "../support/chromium.ts";
+import { startListener } from "../support/listener.ts";
+import { createConfigDir } from "../support/run-cli.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+let receiver: ScriptedReceiver;
+let isBroken = true;
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((_request, response) => {
+    response.writeHead(isBroken ? 500 : 200).end("out of stock");
+  });
+  board = await openBoard();
+});
+afterAll(async () => {
+  await board.close();
+  await receiver.close();
+  expect(board.complaints).toEqual([]);
+});
+
+const order = async () => (await board.api("POST", "/v1/orders", { amount: 1999, currency: "EUR" })).body.id as string;
+
+it("the overview and the endpoint count what failed for good, and retry it", async () => {
+  const { page, api } = board;
+  const { body } = await api("POST", "/v1/webhook_endpoints", {
+    url: `${receiver.url}/hooks`,
+    events: ["order.created"],
+    description: "Billing",
+  });
+  await order();
+  await order();
+  await advanceClock(api, 4 * 86_400);
+  const failed = async () => (await api("GET", "/v1/statistics")).body.endpoints[0].failed_deliveries;
+  await expect.poll(failed).toBe(2);
+  await board.show("sandbox");
+  const lost = "2 deliveries failed and are not retried any more.";
+  await page.getByLabel("Summary").getByText(lost).waitFor();
+  await page.getByRole("link", { name: "2 failed, Billing" }).waitFor();
+  await board.show(`sandbox/endpoints/${body.id}`);
+  await page.locator(".answer").getByText(lost).waitFor();
+  isBroken = false;
+  await board.show("sandbox");
+  await page.getByRole("button", { name: /^Retry 2 failed deliveries/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Retry 2" }).click();
+  await expect.poll(failed).toBe(0);
+  await page.getByRole("row").filter({ hasText: "Billing" }).getByText("Healthy").waitFor();
+  await page.getByText(lost).waitFor({ state: "detached" });
+});
+
+it("an event shows the listener that it was sent to, also after the listener's end", async () => {
+  const { page, platform } = board;
+  isBroken = true;
+  const url = `${receiver.url}/local`;
+  const env = {
+    SERVICE_BASE_URL: platform.baseUrl,
+    SERVICE_API_KEY: platform.sandboxKey,
+    SERVICE_CONFIG_DIR: createConfigDir(),
+  };
+  const listener = await startListener(env, ["--forward-to", url, "--retries", "20"]);
+  await board.show("sandbox");
+  await page.getByText(`1 listener connected, forwarding to ${url}`).waitFor();
+  const id = await order();
+  const [event] = (await board.api("GET", `/v1/events?related=${id}`)).body.data;
+  await board.show(`sandbox/events/${event.id}`);
+  const row = page.getByLabel("Listeners that the event was sent to").getByRole("row").filter({ hasText: url });
+  await row.getByText(/^Retrying, \d+ attempts? failed$/).waitFor();
+  await listener.kill();
+  await row.getByText("Disconnected before it reported a result").waitFor();
+  await page.getByText(/the listener disconnected at .+, before the next attempt/).waitFor();
+});

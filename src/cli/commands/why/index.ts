@@ -65,11 +65,10 @@ async function newestFailure(context: Context): Promise<string | undefined> {
   );
   // The newest first: a listener reports a delivery only after its last attempt.
   const { listener_results: results } = await get<Statistics>(pathOf("statistics"));
-  const [retried] = results.map(({ event, attempts }) => ({ id: event, key: `${attempts.at(-1)?.at} ${event}` }));
-  // The IDs of deliveries sort by time.
-  const keyOf = (delivery: Delivery) => `${attemptsOf(delivery).at(-1)?.at ?? delivery.created} ${delivery.id}`;
-  for (const failed of listed.flat().sort((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1))) {
-    if (retried !== undefined && retried.key > keyOf(failed)) break;
+  const [retried] = results.map(({ event, attempts }) => ({ id: event, key: keyOf(attempts.at(-1)?.at, event) }));
+  const keyOfDelivery = (one: Delivery) => keyOf(attemptsOf(one).at(-1)?.at ?? one.created, one.id);
+  for (const failed of listed.flat().sort((a, b) => (keyOfDelivery(a) < keyOfDelivery(b) ? 1 : -1))) {
+    if (retried !== undefined && retried.key > keyOfDelivery(failed)) break;
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
     if (data.some((one) => isSameReceiver(one, failed))) continue;
     output.note(`Newest failed attempt: ${failed.id}`);
@@ -78,6 +77,11 @@ async function newestFailure(context: Context): Promise<string | undefined> {
   if (retried === undefined) output.notice("No failed deliveries.");
   else output.note(`Newest failed attempt: ${retried.id}`);
   return retried?.id;
+}
+
+/** Returns what sorts by time. Attempts have whole seconds; IDs sort by time after their prefix of four characters. */
+function keyOf(at: string | undefined, id: string): string {
+  return `${at} ${id.slice(4)}`;
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {

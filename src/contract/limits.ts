@@ -36,7 +36,7 @@ export const LIMITS = {
   retryFirstSeconds: 30,
   maxRetryWaitSeconds: 6 * 3600,
   retryTotalSeconds: 3 * 86_400,
-  maxCountedFailed: 10_000,
+  maxCountedFailed: 1000,
   replaySeconds: 30 * 86_400,
   requestLogBodyCharacters: 16 * 1024,
   loggedRefusalsPerSecond: 10,

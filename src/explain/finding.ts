@@ -142,7 +142,7 @@ export function span(milliseconds: number): string {
 /** Returns `2 deliveries failed and are not retried any more`. */
 export function givenUp(count: number): string {
   const number =
-    count < LIMITS.maxCountedFailed ? counted(count, "delivery", "deliveries") : "10,000 or more deliveries";
+    count < LIMITS.maxCountedFailed ? counted(count, "delivery", "deliveries") : "1,000 or more deliveries";
   return `${number} failed and ${count === 1 ? "is" : "are"} not retried any more`;
 }
 

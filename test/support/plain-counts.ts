@@ -26,6 +26,7 @@ interface Counted {
   minutes: Minute[];
   failures: Failure[];
   pending: number;
+  failedDeliveries: number;
   /** When the newest delivery was created. */
   newest: string | null;
   lastSuccess: string | null;
@@ -54,6 +55,9 @@ async function countRows(database: Queries, endpoint: string | undefined, since:
   const pending = await database.get<{ count: number }>(
     `SELECT COUNT(*) AS count FROM deliveries d WHERE d.${SANDBOX} AND d.status = 'pending' ${ofEndpoint}`,
   );
+  const failed = await database.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM deliveries d WHERE d.${SANDBOX} AND d.status = 'failed' ${ofEndpoint}`,
+  );
   const newest = await database.get<{ id: string | null }>(
     `SELECT MAX(d.id) AS id FROM deliveries d WHERE d.${SANDBOX} ${ofEndpoint}`,
   );
@@ -73,6 +77,7 @@ async function countRows(database: Queries, endpoint: string | undefined, since:
     minutes: [...minutes.values()].toSorted((a, b) => a.at.localeCompare(b.at)),
     failures: failures.map((failure) => ({ ...failure, last_at: formatTimestamp(failure.last_at) })),
     pending: pending?.count ?? 0,
+    failedDeliveries: failed?.count ?? 0,
     newest: typeof newest?.id === "string" ? formatTimestamp(timeOfId(newest.id)) : null,
     lastSuccess: typeof success?.at === "number" ? formatTimestamp(success.at) : null,
   };
@@ -117,7 +122,7 @@ interface OfEndpoint {
 function expectEndpoint(
   found: readonly OfEndpoint[],
   id: string,
-  { minutes, pending, newest, lastSuccess }: Counted,
+  { minutes, pending, failedDeliveries, newest, lastSuccess }: Counted,
 ): void {
   const [one, ...more] = found;
   expect(more).toEqual([]);
@@ -130,6 +135,7 @@ function expectEndpoint(
     attempts: sum(minutes, "failed") + sum(minutes, "succeeded"),
     failed: sum(minutes, "failed"),
     pending,
+    failed_deliveries: failedDeliveries,
     last_delivery_at: newest,
     last_success_at: lastSuccess,
   });

@@ -79,7 +79,7 @@ it("the dashboard shows events and deliveries of every process as they happen, a
   const id = new URL(page.url()).pathname.split("/").at(-1)!;
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByRole("button", { name: "Replay now" }).click();
-  await page.getByText("Replayed: 1 delivery").waitFor();
+  await page.getByText("Replayed to 1 receiver").waitFor();
   await expect.poll(() => deliveries.getByText("delivered").count()).toBe(2);
   const received = receiver.received.filter(({ event }) => event === id);
   expect(received).toHaveLength(2);

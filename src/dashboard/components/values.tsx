@@ -98,11 +98,14 @@ const TONES: Record<string, string> = {
 };
 
 /** A status: a shape before a word. Success is subdued, so that a failure stands out. */
-export function Status({ status, text = status }: { status: string; text?: string }) {
+export function Status({ status, text = status, detail }: { status: string; text?: string; detail?: string }) {
   return (
     <span class={`status ${TONES[status] ?? "off"}`}>
       <span class="dot" aria-hidden="true" />
-      <span>{text}</span>
+      <span>
+        {text}
+        {detail !== undefined && <span class="of-total">{detail}</span>}
+      </span>
     </span>
   );
 }
@@ -122,8 +125,8 @@ export function retryWait(attempt: number): number {
 /** The state of a delivery: Queued, Retrying, 7 attempts failed, Delivered, Failed or Canceled. */
 export function DeliveryState({ delivery }: { delivery: Delivery }) {
   const state = stateOf(delivery);
-  const text = state === "retrying" ? `Retrying, ${counted(delivery.attempt_count, "attempt")} failed` : state;
-  return <Status status={state} text={text} />;
+  if (state !== "retrying") return <Status status={state} />;
+  return <Status status={state} detail={`, ${counted(delivery.attempt_count, "attempt")} failed`} />;
 }
 
 /** An event type, whose verb stands out. */

@@ -71,7 +71,9 @@ describe("tools/list of /mcp", () => {
     ]);
     const wrong = await list("?tools=customer");
     expect(wrong.status).toBe(400);
-    expect(wrong.body.error.message).toMatch(/Unknown tool or group of tools "customer"\. Groups: customers, orders, .*test_clock/);
+    expect(wrong.body.error.message).toMatch(
+      /Unknown tool or group of tools "customer"\. Groups: customers, orders, .*test_clock/,
+    );
   });
 });
 

@@ -76,7 +76,8 @@ it("the dashboard shows events and deliveries of every process as they happen, a
   await page.getByRole("heading", { name: "order.completed" }).waitFor();
   const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
   await deliveries.getByText("delivered").waitFor();
-  const id = new URL(page.url()).pathname.split("/").at(-1)!;
+  const url = new URL(page.url());
+  const id = url.searchParams.get("peek") ?? url.pathname.split("/").at(-1)!;
   await page.getByRole("button", { name: "Replay" }).click();
   await page.getByRole("button", { name: "Replay now" }).click();
   await page.getByText("Replayed to 1 receiver").waitFor();

@@ -108,7 +108,10 @@ describe("during network failures", { shuffle: false }, () => {
   });
 
   it("a malformed URL shows an object that does not exist", async () => {
-    const { page } = board;
+    const { page, platform } = board;
+    // A full load: requests of the tests above may still hold the browser's connections.
+    await page.goto(`${platform.baseUrl}/dashboard/sandbox/orders`);
+    await page.getByRole("heading", { name: "Orders" }).waitFor();
     await board.show("sandbox/customers/%E0%A4%A");
     await page.getByRole("alert").getByText("Not found.").waitFor();
   });

@@ -208,7 +208,7 @@ function outcomeOf(status: number | undefined): "accepted" | "refused" | "failed
 }
 
 /** Returns a generator of numbers in [0, 1) determined by a seed (mulberry32): fit for choosing faults, not for secrets. */
-function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

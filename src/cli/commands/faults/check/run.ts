@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { FaultCreate } from "../../../../contract/schemas/fault.ts";
 import type { RequestLog, RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
 import { type Platform, startPlatform } from "../../../../testing/index.ts";
+import { seededRandom } from "../../../../relay/chaos.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { ChildCommand } from "../../../process/foreground.ts";
@@ -172,7 +173,7 @@ const NOTHING: Effect = { effect: "delay", delay_ms: 1 };
  * between them that succeed. The same seed gives the same faults.
  */
 function planFaults(seed: number): FaultCreate[] {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const methods = Object.keys(EFFECTS) as Method[];
   return methods.flatMap((method) => {
     const match = { method, path: "/v1/*" };
@@ -189,15 +190,4 @@ function planFaults(seed: number): FaultCreate[] {
 function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
   const left = [...items];
   return items.map(() => left.splice(Math.floor(random() * left.length), 1)[0]!);
-}
-
-/** Mulberry32: the same numbers for the same seed on every machine. */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const PROGRAM = ["bin/service.js", "dist/cli/core.cjs", "dist/cli/main.cjs"];
 /** Modules of Node that take long to load. Which others Node loads automatically depends on its version. */
-const SLOW = ["child_process", "crypto", "http", "http2", "https", "tls", "worker_threads", "zlib"];
+const SLOW = ["child_process", "crypto", "http", "http2", "https", "net", "tls", "worker_threads", "zlib"];
 
 /** Runs a command and returns what it loaded: files of the package, and slow modules of Node. */
 async function loadedBy(run: (env: Record<string, string>) => Promise<unknown>) {
@@ -45,14 +45,14 @@ it("service customers list --help also loads its command, and no HTTP client", a
   expect(loaded).toEqual({ files: [...PROGRAM, "dist/cli/command-objects.cjs"].toSorted(), slow: [] });
 });
 
-it("service customers get also loads its command, the client and node:http, and no other part of the package", async () => {
+it("service customers get also loads its command, the client, node:http and node:net, and no other part of the package", async () => {
   const { stdout } = await cli.service(["customers", "create", "--email", "ada@example.com", "-q"]);
   const loaded = await loadedBy(async (env) => {
     const args = ["customers", "get", stdout.trim()];
     expect(await runCli(args, { env: { ...cli.platform.env, ...env } })).toMatchObject({ exitCode: 0 });
   });
   const files = [...PROGRAM, "dist/cli/command-objects.cjs", "dist/cli/connect.cjs"].toSorted();
-  expect(loaded).toEqual({ files, slow: ["http"] });
+  expect(loaded).toEqual({ files, slow: ["http", "net"] });
 });
 
 it("service listen in a pipe loads only what it needs to relay events", async () => {

@@ -1,5 +1,4 @@
 import { fstatSync, writeSync } from "node:fs";
-import { Socket } from "node:net";
 
 /** A destination for lines. */
 export interface TextStream {
@@ -65,7 +64,7 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
     },
     async makeNonBlocking(options) {
       if (fstatSync(descriptor).isFile()) return async () => {};
-      const writer = openNonBlockingWriter(descriptor, options, onClosed);
+      const writer = await openNonBlockingWriter(descriptor, options, onClosed);
       nonBlocking = writer;
       return () => writer.settle();
     },
@@ -129,11 +128,13 @@ interface NonBlockingOptions {
  * Never waits for the reader, as a direct write to a full pipe would: output is buffered up to `maxBytes`, then dropped.
  * `omitted` returns the line that says how many lines are missing, once there is room again.
  */
-function openNonBlockingWriter(
+async function openNonBlockingWriter(
   descriptor: number,
   { omitted, maxBytes }: NonBlockingOptions,
   onClosed: (error: NodeJS.ErrnoException) => void,
-): NonBlockingWriter {
+): Promise<NonBlockingWriter> {
+  // The module takes milliseconds to load, which only commands that run for long have.
+  const { Socket } = await import("node:net");
   const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
   pipe.on("error", onClosed);
   let missing = 0;

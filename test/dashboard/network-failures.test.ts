@@ -108,12 +108,31 @@ describe("during network failures", { shuffle: false }, () => {
   });
 
   it("a malformed URL shows an object that does not exist", async () => {
-    const { page, platform } = board;
-    // A full load: requests of the tests above may still hold the browser's connections.
-    await page.goto(`${platform.baseUrl}/dashboard/sandbox/orders`);
-    await page.getByRole("heading", { name: "Orders" }).waitFor();
+    const { page } = board;
     await board.show("sandbox/customers/%E0%A4%A");
     await page.getByRole("alert").getByText("Not found.").waitFor();
+  });
+
+  it("a page appears although its code arrived before the frame in which it was requested", async () => {
+    const context = await board.signInElsewhere();
+    const [page] = context.pages() as [Page];
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route("**/later-*.js", async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.clock.install();
+    const [request] = await Promise.all([page.waitForRequest("**/later-*.js"), page.reload()]);
+    // No frame is rendered from here on.
+    await page.clock.pauseAt(Date.now() + 5_000);
+    await page.locator("#menu").getByRole("link", { name: "Orders", exact: true }).click();
+    await page.locator("main").getByText("Loading…").waitFor({ state: "attached" });
+    release();
+    await page.evaluate(`import(${JSON.stringify(request.url())})`);
+    await page.clock.resume();
+    await page.getByRole("heading", { name: "Orders" }).waitFor();
+    await context.close();
   });
 
   it("a reload of a malformed URL shows that there is no such page", async () => {

@@ -5,9 +5,16 @@ import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { type Cause, causeOf, type Outcome } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import type { EndpointChange } from "./endpoint-change.ts";
+import type { FindingCode } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 const GONE = 410;
+/** Failures that another secret may have repaired. */
+const OF_SECRET: ReadonlySet<FindingCode> = new Set([
+  "signature_rejected",
+  "receiver_unauthorized",
+  "receiver_rejected",
+]);
 const SECOND = 1000;
 
 /** Returns a time that is not later than the last attempt, to the millisecond if that is known. */
@@ -23,9 +30,10 @@ export function currentCause(outcome: Outcome, time: number, receiver: Receiver,
   const endpoint = endpoints.get(receiver.endpoint ?? "");
   if (endpoint === undefined) return causeOf(outcome, receiver);
   const isMoved = (changes.get(endpoint.id) ?? []).some((change) => change.time > time && change.url !== undefined);
+  const isOfSecret = OF_SECRET.has(causeOf(outcome, receiver).code);
   const change = isMoved
     ? "its URL was changed"
-    : Date.parse(endpoint.secret_created) > time
+    : isOfSecret && Date.parse(endpoint.secret_created) > time
       ? "the secret was rotated"
       : outcome.status_code === GONE && endpoint.status === "enabled"
         ? "the endpoint was enabled again"

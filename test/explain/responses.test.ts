@@ -375,6 +375,14 @@ describe("service why for a delivery and its event", () => {
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
   });
+
+  it("names the cause that a rotation of the secret cannot have repaired", async () => {
+    const endpoint = await world.endpoint("http://receiver.invalid/hook");
+    const { deliveries } = await world.order();
+    await advanceClock(world.api, 2);
+    await world.api("POST", `/v1/webhook_endpoints/${endpoint}/rotate_secret`, {});
+    expect(plain(await world.why(deliveries[0]!.id)).summary).toMatch(/^The host name receiver\.invalid could not be /);
+  });
 });
 
 describe("service why for a failing endpoint", () => {

@@ -120,6 +120,20 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect(await idsIn("deliveries")).toEqual([]);
   });
 
+  it("leaves no time of an endpoint that it keeps in the future", async () => {
+    await advanceClock(api, DAY);
+    const { id } = await createEndpoint("https://example.com/");
+    await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 600 });
+    await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    await reset();
+    const kept = (await other("GET", `/v1/webhook_endpoints/${id}`)).body;
+    const { now } = (await other("GET", "/v1/test_clock")).body;
+    expect([kept.created, kept.secret_created, kept.disabled_at].filter((time) => time > now)).toEqual([]);
+    expect(Date.parse(kept.previous_secret_until) - Date.parse(now)).toBeGreaterThan(0);
+    expect(Date.parse(kept.previous_secret_until) - Date.parse(now)).toBeLessThanOrEqual(600_000);
+    await reset({ endpoints: "remove" });
+  });
+
   it("makes no attempts for earlier deliveries, and records none that were in flight", async () => {
     const responses: ServerResponse[] = [];
     const slow = await receiverThat((response) => void responses.push(response));

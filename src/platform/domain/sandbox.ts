@@ -33,7 +33,7 @@ export async function resetSandbox(
   now: number,
 ): Promise<Sandbox> {
   const sandbox = await startAgain(tx, tenant, { now, offset: 0, copy: undefined });
-  if (endpoints === "keep") await moveEndpoints(tx, tenant.environment, sandbox);
+  if (endpoints === "keep") await moveEndpoints(tx, tenant.environment, sandbox, now);
   return { object: "sandbox", reset_at: formatTimestamp(now), snapshot: null, livemode: false };
 }
 

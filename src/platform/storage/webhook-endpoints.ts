@@ -45,13 +45,20 @@ export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): 
   await insertRow(tx, "webhook_endpoints", row);
 }
 
-/** Gives the endpoints of a sandbox to the environment that replaces it, without their health. */
-export async function moveEndpoints(tx: Transaction, from: number, to: number): Promise<void> {
+/**
+ * Gives the endpoints of a sandbox to the environment that replaces it, without their health. Its clock is at `now`, so
+ * no change is later than that, and the rest of an overlap of two secrets stays as long as it was.
+ */
+export async function moveEndpoints(tx: Transaction, from: number, to: number, now: number): Promise<void> {
+  const past = ["created", "secret_created", "disabled_at"].map(
+    (time) => `${time} = CASE WHEN ${time} > $3 THEN $3 ELSE ${time} END`,
+  );
   await tx.run(
     `UPDATE webhook_endpoints
-     SET environment = $2, failures = 0, first_failure = NULL, last_failure = NULL, failing_reported = 0
+     SET environment = $2, failures = 0, first_failure = NULL, last_failure = NULL, failing_reported = 0,
+       ${past.join(", ")}, previous_until = previous_until - (SELECT clock_offset FROM environments WHERE id = $1)
      WHERE environment = $1`,
-    [from, to],
+    [from, to, now],
   );
 }
 

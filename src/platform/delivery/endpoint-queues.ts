@@ -34,11 +34,12 @@ export interface EndpointQueue {
   readonly ahead: Job[];
 }
 
-/**
- * Endpoints together get at most this many more than they have slots for: a few large claims cost far less than many
- * small ones. With many endpoints, their slots alone make claims large.
- */
+/** Endpoints together get at most this many more than they have slots for. */
 const MAX_AHEAD = 256;
+/** With many endpoints, some of them get this many and others none: a few large claims cost less than many small ones. */
+const MIN_SHARE_AHEAD = 16;
+/** Deliveries that wait too long for their endpoint's slots are released, so a claim grows with them. */
+const MAX_AHEAD_PER_SLOT = 16;
 
 /** The part of a process's slots that is kept for endpoints whose last attempt was fast. */
 const KEPT_SHARE = 1 / 8;
@@ -101,8 +102,16 @@ export class EndpointQueues {
   }
 
   canClaim(free: number): boolean {
-    for (const queue of this.#queues.values()) if (queue.ready && this.claimable(queue, free) > 0) return true;
+    const ahead = this.freeAhead();
+    for (const queue of this.#queues.values()) if (queue.ready && this.claimable(queue, free, ahead) > 0) return true;
     return false;
+  }
+
+  /** Returns how many more may be claimed than there are slots for. */
+  freeAhead(): number {
+    let free = MAX_AHEAD;
+    for (const { ahead } of this.#queues.values()) free -= ahead.length;
+    return Math.max(0, free);
   }
 
   /**
@@ -118,9 +127,12 @@ export class EndpointQueues {
   }
 
   /** Returns how many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
-  claimable(queue: EndpointQueue, free: number): number {
+  claimable(queue: EndpointQueue, free: number, freeAhead: number): number {
     if (queue.starved) return 0;
-    const needed = this.slotsFor(queue, free) + Math.min(queue.ended, Math.floor(MAX_AHEAD / this.#queues.size));
+    const slots = this.slotsFor(queue, free);
+    const share = Math.max(MIN_SHARE_AHEAD, Math.floor(MAX_AHEAD / this.#queues.size));
+    const begunSoon = MAX_AHEAD_PER_SLOT * (queue.open + slots);
+    const needed = slots + Math.min(queue.ended, share, queue.ahead.length + freeAhead, begunSoon);
     // The claimed deliveries last for a while.
     return queue.ahead.length * 2 >= needed ? 0 : needed - queue.ahead.length;
   }

@@ -305,12 +305,14 @@ export class DeliveryWorker {
     const queues: Claimed["queues"] = [];
     if (this.#stopped !== undefined) return { jobs, abandoned, queues };
     const bodies = new BodyClaim(this.#tools.bodies, false);
+    let freeAhead = this.#queues.freeAhead();
     for (let rest = this.#queues.ready(); rest.length > 0;) {
       let available = Math.max(0, free - jobs.length);
       const group = rest.flatMap((queue) => {
-        const count = this.#queues.claimable(queue, available);
+        const count = this.#queues.claimable(queue, available, freeAhead);
         const begin = Math.max(0, this.#queues.slotsFor(queue, available) - queue.ahead.length);
         available = Math.max(0, available - count);
+        freeAhead = Math.max(0, freeAhead - Math.max(0, count - begin));
         return count === 0 ? [] : [{ queue, limits: { count, begin, reservedBytes: queue.bytes } }];
       });
       if (group.length === 0) break;

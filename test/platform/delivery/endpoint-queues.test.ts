@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { EndpointQueues } from "../../../src/platform/delivery/endpoint-queues.ts";
+import type { Job } from "../../../src/platform/delivery/sender.ts";
 
 const LIMITS = { perEndpoint: 20, perProcess: 256, allAdvances: 256, bodyBytes: 1 };
 /** The part of the slots that is kept for fast endpoints. */
@@ -57,4 +58,30 @@ it("remembers a slow endpoint only while its deliveries wait for a retry", () =>
   queues.update([], new Set());
   wait(queues, ids);
   expect(mayTakeLast()).toBe(true);
+});
+
+it("claims nothing ahead for an endpoint without a slot, however many of its attempts have ended", () => {
+  const queues = new EndpointQueues(LIMITS);
+  const ids = idsOf(100);
+  wait(queues, ids);
+  const free = fill(queues, ids, LIMITS.perProcess);
+  const idle = ids.map((id) => queues.of(id)).filter(({ open }) => open === 0);
+  expect(idle).not.toEqual([]);
+  for (const queue of idle) {
+    queue.ended = 100;
+    expect(queues.claimable(queue, free, queues.freeAhead())).toBe(0);
+  }
+});
+
+it("claims 16 ahead for one of a hundred endpoints, as long as less than 256 are ahead in total", () => {
+  const queues = new EndpointQueues(LIMITS);
+  const ids = idsOf(100);
+  wait(queues, ids);
+  const queue = queues.of("we_0");
+  Object.assign(queue, { open: 20, ended: 100 });
+  expect(queues.claimable(queue, 0, queues.freeAhead())).toBe(16);
+  queues.of("we_1").ahead.push(...Array.from({ length: 250 }, () => ({}) as Job));
+  expect(queues.claimable(queue, 0, queues.freeAhead())).toBe(6);
+  queues.of("we_2").ahead.push(...Array.from({ length: 6 }, () => ({}) as Job));
+  expect(queues.claimable(queue, 0, queues.freeAhead())).toBe(0);
 });

@@ -15,12 +15,11 @@ import {
   findBulkOperation,
   insertBulkOperation,
   listBulkOperations,
-  newestId,
   nextDeliveries,
   nextEvents,
   updateBulkOperation,
 } from "../storage/bulk-operations.ts";
-import { createdRangeOf, idRangeOf, type PageRequest } from "../storage/page.ts";
+import { createdRangeOf, idRangeOf, newestId, type PageRequest } from "../storage/page.ts";
 import type { PartOf, Queries, Transaction } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";

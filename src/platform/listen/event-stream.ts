@@ -30,7 +30,7 @@ import { countAttempts, countPending } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
-import { newestRequestLog } from "../storage/request-logs.ts";
+import { newestId } from "../storage/page.ts";
 
 interface StreamTools extends LogTools {
   versions: Versions;
@@ -245,7 +245,7 @@ async function readStamps(queries: Queries, environment: number, now: number): P
     // An attempt counts for the minute in which it began.
     countAttempts(queries, { environment, first: last - 1, last }),
     countPending(queries, { environment }),
-    newestRequestLog(queries, environment),
+    newestId(queries, "request_logs", environment),
   ]);
   const counts = attempts.map(({ part, succeeded, count }) => `${last - 1 + part}/${succeeded}/${count}`).toSorted();
   return {

@@ -1,6 +1,6 @@
 import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
 import { insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { insertEnvironment } from "./environments.ts";
 
 export interface AccountRow {
@@ -105,13 +105,13 @@ export function firstOwner(queries: Queries): Promise<UserRow | undefined> {
 }
 
 /** Returns true once the email is the user's; false if another user has it. */
-export async function changeEmail(tx: Transaction, id: string, email: string, emailKey: string): Promise<boolean> {
-  const changed = await tx.run(
+export function changeEmail(tx: Transaction, id: string, email: string, emailKey: string): Promise<boolean> {
+  return changesRow(
+    tx,
     `UPDATE users SET email = $2, email_key = $3
      WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users other WHERE other.email_key = $3 AND other.id <> $1)`,
     [id, email, emailKey],
   );
-  return changed === 1;
 }
 
 export async function setPassword(tx: Transaction, id: string, password: string): Promise<void> {
@@ -122,17 +122,15 @@ export async function setPassword(tx: Transaction, id: string, password: string)
  * Replaces a hash that was checked before this transaction, by itself or by another. Returns false if the password was
  * changed meanwhile.
  */
-export async function replaceHash(tx: Transaction, id: string, from: string | null, to: string | null) {
-  const replaced = await tx.run(
-    "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')",
-    [id, from, to],
-  );
-  return replaced === 1;
+export function replaceHash(tx: Transaction, id: string, from: string | null, to: string | null) {
+  return changesRow(tx, "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')", [
+    id,
+    from,
+    to,
+  ]);
 }
 
 /** Removes a member of the account with all sessions and grants. Owners stay. */
-export async function deleteMember(tx: Transaction, accountId: string, id: string): Promise<boolean> {
-  return (
-    (await tx.run("DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id])) === 1
-  );
+export function deleteMember(tx: Transaction, accountId: string, id: string): Promise<boolean> {
+  return changesRow(tx, "DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id]);
 }

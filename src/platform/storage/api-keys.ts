@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { inBatches, insertRow, updateRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -93,12 +93,12 @@ export function usableKeysOfUser(
 }
 
 /** Returns false if the key was already revoked: then the first reason stays. */
-export async function revokeApiKey(tx: Transaction, id: string, at: number, reason: string): Promise<boolean> {
-  const revoked = await tx.run(
+export function revokeApiKey(tx: Transaction, id: string, at: number, reason: string): Promise<boolean> {
+  return changesRow(
+    tx,
     "UPDATE api_keys SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL",
     [id, at, reason],
   );
-  return revoked === 1;
 }
 
 /** Moves the time back only from a value of a wrong clock. */

@@ -99,12 +99,6 @@ export function nextEvents(queries: Queries, range: BulkRange, limit: number): P
   );
 }
 
-/** Returns undefined if there is none. */
-export async function newestId(queries: Queries, table: "deliveries" | "events", environment: number) {
-  const sql = `SELECT MAX(id) AS id FROM ${table} WHERE environment = $1`;
-  return (await queries.get<{ id: string | null }>(sql, [environment]))?.id ?? undefined;
-}
-
 export async function countDeliveries(queries: Queries, range: BulkRange): Promise<number> {
   const { conditions, parameters } = ofDeliveries(range, "id");
   const where = [...conditions, ...amongTypes("event_type", range.types, parameters)].join(" AND ");

@@ -51,6 +51,25 @@ export interface Transaction extends Queries {
   lock(name: string, mode: "shared" | "exclusive"): Promise<void>;
 }
 
+/** Runs a statement that changes one row or none. Returns true if it changed one. */
+export async function changesRow(tx: Transaction, sql: string, parameters: readonly SqlValue[]): Promise<boolean> {
+  return (await tx.run(sql, parameters)) === 1;
+}
+
+/** Returns queries that all run by one function. */
+export function queriesBy(
+  dialect: Queries["dialect"],
+  read: (sql: string, parameters?: readonly SqlValue[]) => Promise<unknown[]>,
+): Queries {
+  const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) => (await read(sql, parameters)) as Row[];
+  return {
+    dialect,
+    get: async <Row>(sql: string, parameters?: readonly SqlValue[]) => (await all<Row>(sql, parameters))[0],
+    all,
+    allShared: all,
+  };
+}
+
 /** How a unit of work is isolated from concurrent ones, in this process or another. */
 export interface WriteOptions {
   /**

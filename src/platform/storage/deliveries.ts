@@ -2,7 +2,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { statusesOf } from "../../contract/resources.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { inBatches, insertRows } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage } from "./page.ts";
 
 /** Times are the environment's own. */
@@ -175,9 +175,9 @@ export async function recordListenerOutcome(
 }
 
 /** Ends a pending delivery. An attempt in flight is still recorded, and no other follows it. */
-export async function cancelDelivery(tx: Transaction, id: string): Promise<boolean> {
+export function cancelDelivery(tx: Transaction, id: string): Promise<boolean> {
   const sql = "UPDATE deliveries SET status = 'canceled', next_attempt = NULL WHERE id = $1 AND status = 'pending'";
-  return (await tx.run(sql, [id])) === 1;
+  return changesRow(tx, sql, [id]);
 }
 
 /** A delivery that was created before the retention period. */

@@ -2,18 +2,16 @@ import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow } from "./deliveries.ts";
 import { forRows, inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
-import { IS_CURRENT } from "./environments.ts";
+import { type EnvironmentRow, IS_CURRENT } from "./environments.ts";
 
 /** The first waiting delivery of an endpoint. */
-export interface QueueHead {
+export interface QueueHead extends Pick<EnvironmentRow, "clock_offset" | "clock_held_until"> {
   endpoint_id: string;
   environment: number;
   /** When it is due, in the environment's time. */
   due: number;
   /** The endpoint's status; null if the endpoint was deleted. */
   endpoint_status: "enabled" | "disabled" | null;
-  clock_offset: number;
-  clock_held_until: number;
 }
 
 /** A claimed delivery, without the event's body, which may be large. */
@@ -282,9 +280,6 @@ function locking({ dialect }: Transaction, table: string): string {
   return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
 }
 
-/** More are leased by several statements of this length: each length is one more to prepare. */
-const MAX_LEASED = 64;
-
 /**
  * `begunAt`: when the attempts begin at the earliest, in the environment's time. None begins before it is due. Null if
  * they begin later or never.
@@ -295,17 +290,16 @@ export async function setLease(
   lease: Lease,
   begunAt: number | null,
 ): Promise<void> {
-  for (let start = 0; start < rows.length; start += MAX_LEASED) {
-    const part = rows.slice(start, start + MAX_LEASED);
-    const placeholders = part.map((_, index) => `$${index + 4}`).join(", ");
-    await tx.run(
-      `UPDATE deliveries
-       SET lease_until = $1, lease_token = $2,
-           begun_at = CASE WHEN next_attempt > $3 THEN next_attempt ELSE CAST($3 AS BIGINT) END
-       WHERE id IN (${placeholders})`,
-      [lease.until, lease.token, begunAt, ...part.map(({ id }) => id)],
+  const ids = rows.map(({ id }) => id);
+  await inBatches(ids, (list, batch) => {
+    const [until, token, begun] = [1, 2, 3].map((offset) => `$${batch.length + offset}`);
+    return tx.all(
+      `UPDATE deliveries SET lease_until = ${until}, lease_token = ${token},
+         begun_at = CASE WHEN next_attempt > ${begun} THEN next_attempt ELSE CAST(${begun} AS BIGINT) END
+       WHERE id IN (${list})`,
+      [...batch, lease.until, lease.token, begunAt],
     );
-  }
+  });
 }
 
 /** Records that the attempts of leased deliveries have begun, so that they count even if this process crashes. */

@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A device that waits for its user's approval. */
 export interface DeviceCodeRow {
@@ -47,19 +47,19 @@ export function findPendingByUserCode(queries: Queries, userCode: Uint8Array, no
 }
 
 /** Returns false if the request was already answered or has expired. */
-export async function decideDeviceCode(
+export function decideDeviceCode(
   tx: Transaction,
   userCode: Uint8Array,
   status: "approved" | "denied",
   userId: string,
   now: number,
 ): Promise<boolean> {
-  const changed = await tx.run(
+  return changesRow(
+    tx,
     `UPDATE device_codes SET status = $2, user_id = $3
      WHERE user_code = $1 AND status = 'pending' AND expires_at > $4`,
     [userCode, status, userId, now],
   );
-  return changed === 1;
 }
 
 /** Records a poll. If it was too early, the interval grows by `penalty` milliseconds. */
@@ -72,10 +72,10 @@ export async function notePoll(tx: Transaction, digest: Uint8Array, now: number,
 }
 
 /** Returns true for exactly one concurrent caller. */
-export async function useDeviceCode(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
-  const used = await tx.run(
+export function useDeviceCode(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
+  return changesRow(
+    tx,
     "UPDATE device_codes SET status = 'used' WHERE digest = $1 AND status = 'approved' AND expires_at > $2",
     [digest, now],
   );
-  return used === 1;
 }

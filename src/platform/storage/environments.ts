@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** An environment with its own clock. Real times are Unix milliseconds. */
 export interface EnvironmentRow {
@@ -109,22 +109,22 @@ export async function holdClock(
   now: number,
 ): Promise<boolean> {
   await lockClock(tx, id);
-  const held = await tx.run(
+  return changesRow(
+    tx,
     `UPDATE environments SET clock_holder = $2, clock_held_until = $3
      WHERE id = $1 AND (clock_held_until <= $4 OR clock_held_until > $4 + ${LONGEST_HOLD_MILLISECONDS}
        OR clock_holder = $5)`,
     [id, hold.holder, now + HOLD_MILLISECONDS, now, hold.former ?? null],
   );
-  return held === 1;
 }
 
 /**
  * Renews a hold until at least the transaction's end. Returns false if the clock is held by another process or by none:
  * then the former holder must not move it.
  */
-export async function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {
+export function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {
   const sql = "UPDATE environments SET clock_held_until = $3 WHERE id = $1 AND clock_holder = $2";
-  return (await tx.run(sql, [id, holder, now + HOLD_MILLISECONDS])) === 1;
+  return changesRow(tx, sql, [id, holder, now + HOLD_MILLISECONDS]);
 }
 
 /** Moves a clock that the caller holds. */

@@ -71,29 +71,20 @@ export async function findEventToDeliver(
   return row && assertIntact(row);
 }
 
-/** Lists of few lengths only, because each length is a statement to prepare. */
-const BATCHES = [16, 4, 1];
-
 /** Returns the bodies of the events that exist, as bytes; undefined for a damaged one. */
 export async function readEventBodies(
   queries: Queries,
   environment: number,
   ids: readonly string[],
 ): Promise<Map<string, Buffer | undefined>> {
-  const bodies = new Map<string, Buffer | undefined>();
-  let start = 0;
-  for (const size of BATCHES) {
-    for (; ids.length - start >= size; start += size) {
-      const batch = ids.slice(start, start + size);
-      const placeholders = batch.map((_, index) => `$${index + 2}`).join(", ");
-      const rows = await queries.all<StoredBody & { id: string }>(
-        `SELECT id, body, body_checksum FROM events WHERE environment = $1 AND id IN (${placeholders})`,
-        [environment, ...batch],
-      );
-      for (const row of rows) bodies.set(row.id, isIntact(row) ? Buffer.from(row.body) : undefined);
-    }
-  }
-  return bodies;
+  const bodies = await inBatches(ids, async (list, batch) => {
+    const rows = await queries.all<StoredBody & { id: string }>(
+      `SELECT id, body, body_checksum FROM events WHERE id IN (${list}) AND environment = $${batch.length + 1}`,
+      [...batch, environment],
+    );
+    return rows.map((row) => [row.id, isIntact(row) ? Buffer.from(row.body) : undefined] as const);
+  });
+  return new Map(bodies);
 }
 
 /** Returns the types with events, that of the newest first, each with the time of its newest: one index lookup per type. */

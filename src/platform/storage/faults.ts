@@ -1,6 +1,6 @@
 import type { FaultEffect } from "../../contract/schemas/fault.ts";
 import { insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A fault that applies to requests to a sandbox. */
 export interface FaultRow {
@@ -26,12 +26,10 @@ const COLUMNS = "environment, id, method, path, effect, status, delay_ms, rate, 
  * reads with its credential.
  */
 export async function insertFault(tx: Transaction, row: FaultRow, max: number): Promise<boolean> {
-  const counted = await tx.run("UPDATE environments SET faults = faults + 1 WHERE id = $1 AND faults < $2", [
-    row.environment,
-    max,
-  ]);
-  if (counted === 1) await insertRow(tx, "faults", row);
-  return counted === 1;
+  const sql = "UPDATE environments SET faults = faults + 1 WHERE id = $1 AND faults < $2";
+  const isCounted = await changesRow(tx, sql, [row.environment, max]);
+  if (isCounted) await insertRow(tx, "faults", row);
+  return isCounted;
 }
 
 /** Returns the faults of a sandbox, oldest first. */
@@ -44,10 +42,10 @@ export function findFault(queries: Queries, environment: number, id: string): Pr
 }
 
 /** Counts one more request with a fault. Returns false if its limit is reached, or the fault was removed. */
-export async function countInjection(tx: Transaction, { environment, id }: FaultRow): Promise<boolean> {
+export function countInjection(tx: Transaction, { environment, id }: FaultRow): Promise<boolean> {
   const sql = `UPDATE faults SET injected = injected + 1
     WHERE environment = $1 AND id = $2 AND (times IS NULL OR injected < times)`;
-  return (await tx.run(sql, [environment, id])) === 1;
+  return changesRow(tx, sql, [environment, id]);
 }
 
 export async function deleteFault(tx: Transaction, environment: number, id: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { inBatches, insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A user's approval of an app in one environment. */
 export interface OAuthGrantRow {
@@ -38,13 +38,13 @@ export async function revokeGrant(tx: Transaction, id: string, at: number, reaso
 }
 
 /** Revokes the user's own grant. Returns false if there is no active one. */
-export async function revokeGrantOfUser(tx: Transaction, userId: string, id: string, at: number): Promise<boolean> {
-  const revoked = await tx.run(
+export function revokeGrantOfUser(tx: Transaction, userId: string, id: string, at: number): Promise<boolean> {
+  return changesRow(
+    tx,
     `UPDATE oauth_grants SET revoked_at = $3, revoked_reason = 'revoked'
      WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`,
     [userId, id, at],
   );
-  return revoked === 1;
 }
 
 /** Returns the user's grants that can still be refreshed, newest first. */
@@ -110,25 +110,25 @@ export function findRefreshToken(queries: Queries, digest: Uint8Array): Promise<
 }
 
 /** Returns true for exactly one concurrent caller. */
-export async function useRefreshToken(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
-  const used = await tx.run(
+export function useRefreshToken(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
+  return changesRow(
+    tx,
     `UPDATE refresh_tokens SET used_at = $2
      WHERE digest = $1 AND used_at IS NULL AND replaced_at IS NULL AND expires_at > $2
        AND EXISTS (SELECT 1 FROM oauth_grants g WHERE g.id = refresh_tokens.grant_id AND g.revoked_at IS NULL)`,
     [digest, now],
   );
-  return used === 1;
 }
 
 /** Returns true if the token's one active successor was unused: it is now a tombstone. */
-export async function replaceSuccessor(tx: Transaction, parent: Uint8Array, now: number): Promise<boolean> {
-  const replaced = await tx.run(
+export function replaceSuccessor(tx: Transaction, parent: Uint8Array, now: number): Promise<boolean> {
+  return changesRow(
+    tx,
     `UPDATE refresh_tokens SET replaced_at = $2
      WHERE parent = $1 AND used_at IS NULL AND replaced_at IS NULL
        AND EXISTS (SELECT 1 FROM oauth_grants g WHERE g.id = refresh_tokens.grant_id AND g.revoked_at IS NULL)`,
     [parent, now],
   );
-  return replaced === 1;
 }
 
 /** Returns those of the digests that belong to refresh tokens, with their grants. */
@@ -249,10 +249,10 @@ export function findCode(queries: Queries, digest: Uint8Array): Promise<OAuthCod
 }
 
 /** Marks the code as used for a grant. Returns true for exactly one concurrent caller. */
-export async function useCode(tx: Transaction, digest: Uint8Array, grantId: string, now: number): Promise<boolean> {
-  const used = await tx.run(
+export function useCode(tx: Transaction, digest: Uint8Array, grantId: string, now: number): Promise<boolean> {
+  return changesRow(
+    tx,
     "UPDATE oauth_codes SET used_at = $3, grant_id = $2 WHERE digest = $1 AND used_at IS NULL AND expires_at > $3",
     [digest, grantId, now],
   );
-  return used === 1;
 }

@@ -1,5 +1,5 @@
 import { type Field, OBJECT_KINDS, type ObjectKind, RESOURCES } from "../../contract/resources.ts";
-import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { changesRow, type Queries, type SqlValue, type Transaction } from "./database.ts";
 import { columnOf } from "./field-values.ts";
 import { type Filters, type PageRequest, readMergedPage, readPage } from "./page.ts";
 
@@ -31,9 +31,9 @@ export function keyColumnOf(name: string): string {
 }
 
 /** Inserts a row. Returns false, and changes nothing, if the value of a unique field is taken in the environment. */
-export async function insertObject(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<boolean> {
+export function insertObject(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<boolean> {
   const { insert, columns } = STATEMENTS[kind];
-  return (await tx.run(insert, valuesOf(row, columns))) === 1;
+  return changesRow(tx, insert, valuesOf(row, columns));
 }
 
 /** Writes all fields and the metadata of a row. */
@@ -47,19 +47,19 @@ export async function deleteObject(tx: Transaction, kind: ObjectKind, environmen
 }
 
 /** Moves an object from its initial to a final status. Returns false if it has another status or does not exist. */
-export async function moveObject(
+export function moveObject(
   tx: Transaction,
   kind: ObjectKind,
   row: { environment: number; id: string },
   { from, to, set }: { from: string; to: string; set: Readonly<Record<string, SqlValue>> },
 ): Promise<boolean> {
   const assignments = Object.keys(set).map((column, index) => `, ${column} = $${index + 5}`);
-  const moved = await tx.run(
+  return changesRow(
+    tx,
     `UPDATE ${RESOURCES[kind].plural} SET status = $3${assignments.join("")}
      WHERE environment = $1 AND id = $2 AND status = $4`,
     [row.environment, row.id, to, from, ...Object.values(set)],
   );
-  return moved === 1;
 }
 
 export function findObject(

@@ -46,6 +46,16 @@ export function readMergedPage<Row>(
   return queries.all<Row>(sql, parameters);
 }
 
+/** Returns the ID of an environment's newest row; undefined if there is none. */
+export async function newestId(
+  queries: Queries,
+  table: "deliveries" | "events" | "request_logs",
+  environment: number,
+): Promise<string | undefined> {
+  const sql = `SELECT MAX(id) AS id FROM ${table} WHERE environment = $1`;
+  return (await queries.get<{ id: string | null }>(sql, [environment]))?.id ?? undefined;
+}
+
 function pageStatement(table: string, columns: string, page: PageRequest, filters: Filters, offset = 0) {
   const parameters: SqlValue[] = [];
   const placeholder = (value: SqlValue) => `$${offset + parameters.push(value)}`;

@@ -181,12 +181,6 @@ function statusesOf(filter: string | undefined): number[] {
   return ofClass.length > 0 ? ofClass : [Number.parseInt(filter, 10)];
 }
 
-/** Returns the ID of the newest row. */
-export async function newestRequestLog(queries: Queries, environment: number): Promise<string | undefined> {
-  const sql = "SELECT MAX(id) AS id FROM request_logs WHERE environment = $1";
-  return (await queries.get<{ id: string | null }>(sql, [environment]))?.id ?? undefined;
-}
-
 /** Removes rows older than an ID. Returns how many. */
 export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
   return tx.run(

@@ -1,7 +1,7 @@
 import { OBJECT_KINDS, RESOURCES } from "../../contract/resources.ts";
 import { insertRows } from "./batches.ts";
 import { endAdvance } from "./clock-advances.ts";
-import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { changesRow, type Queries, type SqlValue, type Transaction } from "./database.ts";
 import { deleteDeliveries } from "./deliveries.ts";
 import { type EnvironmentRow, insertEnvironment, releaseClock } from "./environments.ts";
 import { columnsOf } from "./objects.ts";
@@ -54,24 +54,24 @@ export async function replaceSandbox(
 }
 
 /** Marks an environment, whose rows are removed later. Returns false if it is another one by now. */
-export async function removeEnvironment(
+export function removeEnvironment(
   tx: Transaction,
   { id, name }: Pick<EnvironmentRow, "id" | "name">,
   at: number,
 ): Promise<boolean> {
   const sql = "UPDATE environments SET name = 'removed ' || id, since = $3 WHERE id = $1 AND name = $2";
-  return (await tx.run(sql, [id, name, at])) === 1;
+  return changesRow(tx, sql, [id, name, at]);
 }
 
 /** Makes a copy a sandbox or a snapshot. Returns false if it was removed, because that took too long. */
-export async function finishCopy(
+export function finishCopy(
   tx: Transaction,
   id: number,
   row: Pick<EnvironmentRow, "name" | "clock_offset" | "since"> & { objects?: number },
 ): Promise<boolean> {
   const sql = `UPDATE environments SET name = $2, clock_offset = $3, since = $4, objects = $5
     WHERE id = $1 AND name = 'unfinished ' || id`;
-  return (await tx.run(sql, [id, row.name, row.clock_offset, row.since, row.objects ?? null])) === 1;
+  return changesRow(tx, sql, [id, row.name, row.clock_offset, row.since, row.objects ?? null]);
 }
 
 type StateRow = Record<string, SqlValue> & { id: string };

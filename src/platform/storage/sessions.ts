@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A browser in which a user is signed in. */
 export interface SessionRow {
@@ -100,8 +100,8 @@ export function sessionsOfUser(queries: Queries, userId: string, now: number): P
 }
 
 /** Revokes a session of the user. Returns true if there was one. */
-export async function deleteSessionOfUser(tx: Transaction, userId: string, id: string): Promise<boolean> {
-  return (await tx.run("DELETE FROM sessions WHERE user_id = $1 AND id = $2", [userId, id])) === 1;
+export function deleteSessionOfUser(tx: Transaction, userId: string, id: string): Promise<boolean> {
+  return changesRow(tx, "DELETE FROM sessions WHERE user_id = $1 AND id = $2", [userId, id]);
 }
 
 /** A link that signs its user in, once. */
@@ -138,13 +138,13 @@ export function findSignInLink(queries: Queries, digest: Uint8Array, now: number
 }
 
 /** Returns false if the link was already used, has expired, or is of the other kind. */
-export async function useSignInLink(tx: Transaction, digest: Uint8Array, invitation: number, now: number) {
-  const used = await tx.run(
+export function useSignInLink(tx: Transaction, digest: Uint8Array, invitation: number, now: number) {
+  return changesRow(
+    tx,
     `UPDATE sign_in_links SET used_at = $3
      WHERE digest = $1 AND invitation = $2 AND used_at IS NULL AND expires_at > $3`,
     [digest, invitation, now],
   );
-  return used === 1;
 }
 
 /** A new password invalidates all earlier links. */

@@ -1,5 +1,6 @@
 import { insertRow, updateRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { changesRow, type Queries, type Transaction } from "./database.ts";
+import type { EnvironmentRow } from "./environments.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -67,16 +68,16 @@ export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): 
 }
 
 /** Disables an endpoint that is gone, unless its URL has changed since. `at` is the environment's time. */
-export async function disableEndpoint(
+export function disableEndpoint(
   tx: Transaction,
   { environment, id, url, at }: { environment: number; id: string; url: string; at: number },
 ): Promise<boolean> {
-  const disabled = await tx.run(
+  return changesRow(
+    tx,
     `UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = 'gone', disabled_at = $4
      WHERE environment = $1 AND id = $2 AND url = $3 AND status = 'enabled'`,
     [environment, id, url, at],
   );
-  return disabled === 1;
 }
 
 /** Outcomes of an endpoint's attempts, in the order in which they ended. */
@@ -95,9 +96,10 @@ export interface EndpointOutcomes {
  * Counts the attempts that failed in a row. Writes nothing while all succeed. Returns true if the endpoint's health may
  * have changed: then its row is locked until the transaction ends.
  */
-export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutcomes): Promise<boolean> {
+export function countFailuresInRow(tx: Transaction, outcomes: EndpointOutcomes): Promise<boolean> {
   const { environment, id, succeeded, failures, first, last } = outcomes;
-  const changed = await tx.run(
+  return changesRow(
+    tx,
     `UPDATE webhook_endpoints
      SET failures = CASE WHEN $3 = 1 THEN 0 ELSE failures END + $4,
          first_failure = CASE WHEN $3 = 1 OR failures = 0 THEN CAST($5 AS BIGINT) ELSE first_failure END,
@@ -105,7 +107,6 @@ export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutc
      WHERE environment = $1 AND id = $2 AND (failures > 0 OR $4 > 0 OR failing_reported = 1)`,
     [environment, id, succeeded ? 1 : 0, failures, first, last],
   );
-  return changed === 1;
 }
 
 export async function setFailingReported(tx: Transaction, environment: number, id: string, isFailing: boolean) {
@@ -134,11 +135,7 @@ export function listEndpoints(queries: Queries, page: PageRequest): Promise<Webh
 }
 
 /** The columns of an endpoint that creating deliveries needs. */
-export interface SubscribedEndpoint {
-  id: string;
-  /** JSON array of subscriptions. */
-  events: string;
-}
+export type SubscribedEndpoint = Pick<WebhookEndpointRow, "id" | "events">;
 
 export function enabledEndpoints(queries: Queries, environment: number): Promise<readonly SubscribedEndpoint[]> {
   return queries.allShared("SELECT id, events FROM webhook_endpoints WHERE environment = $1 AND status = 'enabled'", [
@@ -147,18 +144,11 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
 }
 
 /** The endpoint data that an attempt needs: URL, secrets, headers, and the environment's clock. */
-export interface DeliveryTarget {
-  environment: number;
-  id: string;
-  url: string;
-  status: "enabled" | "disabled";
-  secret: Uint8Array;
-  previous_secret: Uint8Array | null;
-  previous_until: number | null;
-  headers: Uint8Array | null;
-  clock_offset: number;
-  clock_held_until: number;
-}
+export type DeliveryTarget = Pick<EnvironmentRow, "clock_offset" | "clock_held_until"> &
+  Pick<
+    WebhookEndpointRow,
+    "environment" | "id" | "url" | "status" | "secret" | "previous_secret" | "previous_until" | "headers"
+  >;
 
 export function findTarget(queries: Queries, environment: number, id: string) {
   return queries.get<DeliveryTarget>(

@@ -2,6 +2,7 @@ import type { Log } from "../../ports.ts";
 import {
   type Database,
   type Queries,
+  queriesBy,
   type SqlValue,
   StorageUnavailableError,
   Subscriptions,
@@ -142,16 +143,11 @@ class PostgresStorage implements Database {
       this.#assertOpen();
       // Not one of the pool: a caller that holds one and waits for another could wait for itself.
       const connection = await this.#open();
-      const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
-        (await connection.execute(sql, parameters)).rows as Row[];
       try {
         await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        return await read({
-          dialect: this.dialect,
-          get: async <Row>(sql: string, parameters?: readonly SqlValue[]) => (await all<Row>(sql, parameters))[0],
-          all,
-          allShared: all,
-        });
+        return await read(
+          queriesBy(this.dialect, async (sql, parameters) => (await connection.execute(sql, parameters)).rows),
+        );
       } finally {
         await connection.close();
       }

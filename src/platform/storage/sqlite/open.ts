@@ -5,6 +5,7 @@ import { assertLocalFileSystem, assertOneName, closeToOthers, createFile, locate
 import {
   type Database,
   type Queries,
+  queriesBy,
   type SqlValue,
   StorageUnavailableError,
   Subscriptions,
@@ -186,17 +187,11 @@ class SqliteStorage implements Database {
     return this.#stateTurns.run(async () => {
       this.#assertOpen();
       const connection = (this.#stateReader ??= this.#openReader());
-      const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
-        (await this.#read(() => connection.all(sql, parameters))) as Row[];
       connection.exec("BEGIN");
       try {
-        return await read({
-          dialect: this.dialect,
-          get: async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
-            (await this.#read(() => connection.get(sql, parameters))) as Row | undefined,
-          all,
-          allShared: all,
-        });
+        return await read(
+          queriesBy(this.dialect, (sql, parameters) => this.#read(() => connection.all(sql, parameters))),
+        );
       } finally {
         connection.rollBack();
       }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { assertLogBelongs } from "./commit-stamps.ts";
 import { Connection } from "./connection.ts";
-import { type DatabaseReader, StorageOpenError, type SqlValue } from "../database.ts";
+import { type DatabaseReader, queriesBy, StorageOpenError } from "../database.ts";
 import { planSqliteUpgrade } from "../migrate.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
 import { asOpenError } from "./errors.ts";
@@ -28,13 +28,8 @@ export async function openSqliteReader(file: string, driver?: string): Promise<D
       connection.close();
       throw error;
     }
-    const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) => connection.all(sql, parameters) as Row[];
     return {
-      dialect: "sqlite",
-      get: async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
-        connection.get(sql, parameters) as Row | undefined,
-      all,
-      allShared: all,
+      ...queriesBy("sqlite", async (sql, parameters) => connection.all(sql, parameters)),
       close: async () => connection.close(),
     };
   } catch (error) {

@@ -122,6 +122,13 @@ function statusesOf(variants: readonly Variant[]): string {
   return `${statuses} in ${formatDuration(Math.max(...variants.map(({ response }) => response.milliseconds)))}`;
 }
 
+/** Counts checks by status. */
+export function countsOf(checks: readonly { status: Status }[]): Record<Status, number> {
+  const counts = { passed: 0, failed: 0, skipped: 0, not_applicable: 0 };
+  for (const { status } of checks) counts[status] += 1;
+  return counts;
+}
+
 /** A check that could not run. */
 export function skipped(sent: string, why: string): Finding {
   return { status: "skipped", sent, seen: why };

@@ -1,5 +1,5 @@
 import { formatResponse, type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
-import { type Check, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
+import { type Check, countsOf, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
 import { accepting, judgeFirst, LOAD, respondsInTime, timeoutOf, VALID_DELIVERY } from "./checks/accepting.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
 import type { Provider } from "./samples.ts";
@@ -121,7 +121,6 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
       obstacle = `Skipped: the receiver has not responded since ${titles.join(", ")}`;
     }
   }
-  const count = (status: CheckResult["status"]): number => results.filter((result) => result.status === status).length;
   return {
     object: "receiver_check",
     url: url.href,
@@ -129,12 +128,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     ...(isDisconnection(response)
       ? { grade: null, verdict: `No receiver was graded: ${response.failure!.message}.` }
       : gradeOf(results, checks, broken)),
-    counts: {
-      passed: count("passed"),
-      failed: count("failed"),
-      skipped: count("skipped"),
-      not_applicable: count("not_applicable"),
-    },
+    counts: countsOf(results),
     duration_ms: Math.round(clock.elapsed() - started),
     checks: results,
   };

@@ -1,46 +1,43 @@
-import { escapeXml, printable } from "./printable.ts";
+import type { CheckResult, ReceiverReport } from "../../receiver-check/run.ts";
+import type { TestCase } from "./junit.ts";
+import type { Output } from "./output.ts";
+import { printable } from "./printable.ts";
 import { foldText } from "./spans.ts";
 import type { Styles } from "./styles.ts";
 
-/**
- * `skipped`: the check could not run. `not_applicable`: there is nothing to check. `seen` contains the reason. Only
- * required checks determine the exit code.
- */
-export type Status = "passed" | "failed" | "skipped" | "not_applicable";
-
 /** The result of one check of a receiver or a client. */
-export interface Check {
-  id: string;
-  title: string;
-  group: string;
-  rule: string;
-  level: "required" | "advisory";
-  status: Status;
-  sent: string;
-  seen: string;
-  /** The meaning of the failure and its fix; null if it passed. */
-  explanation: string | null;
-  fix: string | null;
-  duration_ms: number;
-}
+export type Check = Omit<CheckResult, "group"> & { group: string };
 
 /** What all reports have in common. */
-export interface CheckReport {
-  passed: boolean;
+export interface CheckReport extends Pick<ReceiverReport, "passed" | "verdict" | "counts" | "duration_ms"> {
   /** Null if nothing was there to grade. */
   grade: string | null;
-  /** The grade in a sentence. */
-  verdict: string;
-  counts: Record<Status, number>;
-  duration_ms: number;
   checks: readonly Check[];
 }
 
-/** Counts checks by status. */
-export function countsOf(checks: readonly Check[]): CheckReport["counts"] {
-  const counts = { passed: 0, failed: 0, skipped: 0, not_applicable: 0 };
-  for (const { status } of checks) counts[status] += 1;
-  return counts;
+/** What was checked, and the groups of checks in the order of the report. */
+interface Checked {
+  label: string;
+  name: string;
+  groups: readonly string[];
+}
+
+/** Prints a report. With `isStreamed`, a pipe has its checks already. */
+export async function printReport(
+  report: CheckReport,
+  checked: Checked,
+  output: Output,
+  { isStreamed = false } = {},
+): Promise<void> {
+  if (output.json) return await output.document(report);
+  if (output.quiet) {
+    for (const { id, status } of report.checks) if (status === "failed") output.line(id);
+  } else if (output.terminal) {
+    for (const line of reportLines(report, checked, output.styles, output.width)) output.line(line);
+  } else {
+    if (!isStreamed) for (const check of report.checks) output.line(checkLine(check));
+    output.line(gradeLine(report));
+  }
 }
 
 const MAX_WIDTH = 120;
@@ -57,14 +54,14 @@ export function checkLine({ status, level, id, seen, explanation, fix }: Check):
 }
 
 /** The end of the report in a pipe. */
-export function gradeLine({ grade, verdict, counts }: CheckReport): string {
+function gradeLine({ grade, verdict, counts }: CheckReport): string {
   return ["GRADE", grade ?? "none", formatCounts(counts), verdict].join("\t");
 }
 
 /** Renders the report on something for a terminal: a line per check, and below a failure its cause and fix. */
-export function reportLines(
+function reportLines(
   report: CheckReport,
-  { label, name, groups }: { label: string; name: string; groups: readonly string[] },
+  { label, name, groups }: Checked,
   styles: Styles,
   terminalWidth: number,
 ): string[] {
@@ -157,52 +154,21 @@ function formatCounts({ passed, failed, skipped, not_applicable }: CheckReport["
   return not_applicable === 0 ? counts : `${counts}, ${not_applicable} not applicable`;
 }
 
-/**
- * Renders the report as JUnit XML: a failure for each required check. Failed advisory checks are listed and count as
- * skipped.
- */
-export function junitOf({ checks, duration_ms }: CheckReport, name: string): string {
-  const failures = checks.filter(isFailure).length;
-  const skipped = checks.filter(isSkipped).length;
-  const counts = `tests="${checks.length}" failures="${failures}" errors="0" skipped="${skipped}" time="${seconds(duration_ms)}"`;
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites ${counts}>`,
-    `  <testsuite name="${escapeXml(name)}" ${counts}>`,
-    ...checks.map(testCase),
-    "  </testsuite>",
-    "</testsuites>",
-    "",
-  ].join("\n");
-}
-
-function testCase(result: Check): string {
-  const { id, title, group, seen, duration_ms } = result;
-  const attributes = `classname="${escapeXml(`${group}.${id}`)}" name="${escapeXml(title)}" time="${seconds(duration_ms)}"`;
-  if (isFailure(result)) {
-    return `    <testcase ${attributes}>\n      <failure message="${escapeXml(seen)}">${escapeXml(details(result))}</failure>\n    </testcase>`;
-  }
-  if (isSkipped(result)) {
-    const message = result.status === "failed" ? `advisory: ${seen}` : seen;
-    return `    <testcase ${attributes}>\n      <skipped message="${escapeXml(message)}"/>\n    </testcase>`;
-  }
-  return `    <testcase ${attributes}/>`;
-}
-
-function isFailure({ status, level }: Check): boolean {
-  return status === "failed" && level === "required";
-}
-
-function isSkipped(result: Check): boolean {
-  return result.status !== "passed" && !isFailure(result);
+/** Returns a case for each check. Failed advisory checks count as skipped. */
+export function testCasesOf({ checks }: CheckReport): TestCase[] {
+  return checks.map((check) => {
+    const { id, title, group, level, status, seen, duration_ms: milliseconds } = check;
+    const one = { classname: `${group}.${id}`, name: title, milliseconds };
+    if (status === "passed") return one;
+    if (status !== "failed") return { ...one, skipped: seen };
+    return level === "required"
+      ? { ...one, failure: { message: seen, text: details(check) } }
+      : { ...one, skipped: `advisory: ${seen}` };
+  });
 }
 
 function details({ sent, seen, explanation, fix, rule }: Check): string {
   return [`Sent: ${sent}`, `Seen: ${seen}`, `Why: ${explanation ?? ""}`, `Fix: ${fix ?? ""}`, `Rule: ${rule}`].join(
     "\n",
   );
-}
-
-function seconds(milliseconds: number): string {
-  return (milliseconds / 1000).toFixed(3);
 }

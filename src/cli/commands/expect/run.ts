@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { Client } from "../../../client/http.ts";
 import { allItems, eventsAfter, newestEventId } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
@@ -11,7 +9,8 @@ import type { Context } from "../../context.ts";
 import { SilentExit, UserError } from "../../errors.ts";
 import { ChildCommand, type ChildEnd } from "../../process/foreground.ts";
 import { assertJq, filterWithJq } from "../../terminal/jq.ts";
-import { escapeXml, printable } from "../../terminal/printable.ts";
+import { writeJunit } from "../../terminal/junit.ts";
+import { printable } from "../../terminal/printable.ts";
 
 /** Flags of `service expect`. */
 export interface ExpectFlags {
@@ -56,7 +55,11 @@ export async function runExpect(
   const report = reportOf(expectation, watch.observation, { code, seconds, durationMs });
   if (flags.junit !== undefined) {
     const conditions = [...expectation.conditions.map(({ text }) => text), ...(jq === undefined ? [] : [jq])];
-    await writeReport(flags.junit, junitOf([type, ...conditions].join(" "), report), context);
+    const { code: failureCode, message, duration_ms: milliseconds } = report;
+    const failure =
+      message === null ? undefined : { type: failureCode ?? "", message, text: hintLines(report).join("\n") };
+    const one = { classname: "service.expect", name: [type, ...conditions].join(" "), milliseconds, failure };
+    await writeJunit(flags.junit, { name: "service expect", milliseconds, cases: [one] }, context);
   }
   if (output.json) await output.document(report);
   else for (const event of report.events) output.line(output.quiet ? event.id : eventLine(event));
@@ -88,14 +91,6 @@ async function observe(
     if (verdict.state === "met") return null;
     if (verdict.state === "failed") return verdict.code;
     await context.sleep(Math.max(1, Math.min(POLL_MILLISECONDS, deadline - performance.now())));
-  }
-}
-
-async function writeReport(file: string, text: string, { cwd }: Context): Promise<void> {
-  try {
-    await writeFile(resolve(cwd, file), text);
-  } catch (error) {
-    throw new UserError(`--junit: cannot write ${file}: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -172,26 +167,6 @@ function hintLines({ code, deliveries, nearest, others, events }: ExpectationRep
   const subject = failure?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);
   if (subject !== undefined) lines.push(shellCommand`For details: service why ${subject}`);
   return lines;
-}
-
-/** JUnit XML with one test case. */
-function junitOf(title: string, report: ExpectationReport): string {
-  const seconds = (report.duration_ms / 1000).toFixed(3);
-  const failures = report.status === "failed" ? 1 : 0;
-  const counts = `tests="1" failures="${failures}" errors="0" skipped="0" time="${seconds}"`;
-  const attributes = `classname="service.expect" name="${escapeXml(title)}" time="${seconds}"`;
-  const failure = `<failure type="${report.code ?? ""}" message="${escapeXml(report.message ?? "")}">${escapeXml(hintLines(report).join("\n"))}</failure>`;
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites ${counts}>`,
-    `  <testsuite name="service expect" ${counts}>`,
-    failures === 0
-      ? `    <testcase ${attributes}/>`
-      : `    <testcase ${attributes}>\n      ${failure}\n    </testcase>`,
-    "  </testsuite>",
-    "</testsuites>",
-    "",
-  ].join("\n");
 }
 
 /** The line of one event in a pipe. */

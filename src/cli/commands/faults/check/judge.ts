@@ -1,6 +1,7 @@
 import { timeOfId } from "../../../../contract/ids.ts";
 import type { RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
-import type { Check, Status } from "../../../terminal/check-report.ts";
+import type { Status } from "../../../../receiver-check/check.ts";
+import type { Check } from "../../../terminal/check-report.ts";
 
 /** The requests of one run of the command, in order, and the exit code of the command. */
 export interface Run {

@@ -1,6 +1,4 @@
 import { randomInt } from "node:crypto";
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { FaultCreate } from "../../../../contract/schemas/fault.ts";
 import type { RequestLog, RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
 import { type Platform, startPlatform } from "../../../../testing/index.ts";
@@ -8,7 +6,9 @@ import { seededRandom } from "../../../../relay/chaos.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { ChildCommand } from "../../../process/foreground.ts";
-import { type Check, checkLine, countsOf, gradeLine, junitOf, reportLines } from "../../../terminal/check-report.ts";
+import { countsOf } from "../../../../receiver-check/check.ts";
+import { type Check, printReport, testCasesOf } from "../../../terminal/check-report.ts";
+import { writeJunit } from "../../../terminal/junit.ts";
 import { GROUPS, judgeRuns, type Run } from "./judge.ts";
 
 export interface CheckFlags {
@@ -48,22 +48,12 @@ export async function runCheck(flags: CheckFlags, command: readonly string[], co
     });
   }
   const report = reportOf(runs, { command, seed, milliseconds: performance.now() - startedAt });
-  const title = `faults check ${command.join(" ")}`;
-  if (flags.junit !== undefined) await writeJunit(flags.junit, junitOf(report, title), context);
-  if (output.json) await output.document(report);
-  else if (output.quiet) report.checks.filter(({ status }) => status === "failed").forEach(({ id }) => output.line(id));
-  else if (output.terminal) {
-    const lines = reportLines(
-      report,
-      { label: "Client", name: command.join(" "), groups: GROUPS },
-      output.styles,
-      output.width,
-    );
-    for (const line of lines) output.line(line);
-  } else {
-    for (const check of report.checks) output.line(checkLine(check));
-    output.line(gradeLine(report));
+  const name = command.join(" ");
+  if (flags.junit !== undefined) {
+    const suite = { name: `faults check ${name}`, milliseconds: report.duration_ms, cases: testCasesOf(report) };
+    await writeJunit(flags.junit, suite, context);
   }
+  await printReport(report, { label: "Client", name, groups: GROUPS }, output);
   if (!report.passed) throw new SilentExit(EXIT_CODES.failed);
 }
 
@@ -130,14 +120,6 @@ function reportOf(
     duration_ms: Math.round(milliseconds),
     checks,
   };
-}
-
-async function writeJunit(file: string, text: string, { cwd }: Context): Promise<void> {
-  try {
-    await writeFile(resolve(cwd, file), text);
-  } catch (error) {
-    throw new UserError(`--junit: cannot write ${file}: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 type Effect = Pick<FaultCreate, "effect" | "status" | "delay_ms">;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { clockOf, newSecret, parseAddress, performCheck, samplePayload } from "../../../receivers/check.ts";
-import { checkLine, gradeLine, junitOf, reportLines } from "../../../terminal/check-report.ts";
+import { checkLine, printReport, testCasesOf } from "../../../terminal/check-report.ts";
+import { writeJunit } from "../../../terminal/junit.ts";
 import { parseEventType } from "../../../arguments/values.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
@@ -98,8 +98,12 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     } finally {
       bar.end();
     }
-    if (flags.junit !== undefined) await writeJunit(flags.junit, report, context);
-    await print(report, context);
+    const name = report.url;
+    if (flags.junit !== undefined) {
+      const suite = { name: `webhooks check ${name}`, milliseconds: report.duration_ms, cases: testCasesOf(report) };
+      await writeJunit(flags.junit, suite, context);
+    }
+    await printReport(report, { label: "Receiver", name, groups: Object.keys(RULES) }, output, { isStreamed: true });
     if (report.grade === null) throw new SilentExit(EXIT_CODES.unreachable);
     if (!report.passed) throw new SilentExit(EXIT_CODES.failed);
   } finally {
@@ -113,20 +117,6 @@ async function payloadOf({ payload }: CheckFlags, context: Context): Promise<Buf
   const bytes = await context.readInput(payload, "--payload");
   if (bytes.length <= LARGEST_PAYLOAD) return bytes;
   throw new UsageError("--payload: larger than 25 MiB, the largest delivery of any provider");
-}
-
-async function print(report: ReceiverReport, { output }: Context): Promise<void> {
-  if (output.json) return await output.document(report);
-  if (output.quiet) {
-    for (const { id, status } of report.checks) if (status === "failed") output.line(id);
-    return;
-  }
-  if (output.terminal) for (const line of linesOf(report, output)) output.line(line);
-  else output.line(gradeLine(report));
-}
-
-function linesOf(report: ReceiverReport, { styles, width }: Context["output"]): string[] {
-  return reportLines(report, { label: "Receiver", name: report.url, groups: Object.keys(RULES) }, styles, width);
 }
 
 /** Throws UserError unless the probe counts, or may still start. */
@@ -169,12 +159,4 @@ function announceSecret(secret: string, waitSeconds: number, { output }: Context
     `Waiting up to ${formatSpan(waitSeconds)} for your receiver to accept a delivery.`,
   ];
   output.instruct(lines, { event: "secret", secret });
-}
-
-async function writeJunit(file: string, report: ReceiverReport, { cwd }: Context): Promise<void> {
-  try {
-    await writeFile(resolve(cwd, file), junitOf(report, `webhooks check ${report.url}`));
-  } catch (error) {
-    throw new UserError(`--junit: cannot write ${file}: ${(error as Error).message}`, { cause: error });
-  }
 }

@@ -58,10 +58,12 @@ export class PostgresTransaction implements Transaction {
   readonly #connection: PostgresConnection;
   readonly #beginning: Beginning;
   readonly #sharedRows: SharedRows | undefined;
-  readonly #topics = new Set<Topic>();
+  readonly topics = new Set<Topic>();
+  /** True once a statement may have changed rows. */
+  changed = false;
+  /** The first error of a statement. It ended the transaction, even if the unit caught it. */
+  failure: unknown;
   #ended = false;
-  #changed = false;
-  #trouble: unknown;
 
   /** Units that share a transaction share the same `sharedRows`. */
   constructor(connection: PostgresConnection, beginning: Beginning, sharedRows?: SharedRows) {
@@ -97,7 +99,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   notify(topic: Topic): void {
-    this.#topics.add(topic);
+    this.topics.add(topic);
   }
 
   async claim(name: string): Promise<boolean> {
@@ -116,20 +118,6 @@ export class PostgresTransaction implements Transaction {
     this.#ended = true;
   }
 
-  get topics(): ReadonlySet<Topic> {
-    return this.#topics;
-  }
-
-  /** Returns true once a statement may have changed rows. */
-  get changed(): boolean {
-    return this.#changed;
-  }
-
-  /** The first error of a statement. It ended the transaction, even if the unit caught it. */
-  get failure(): unknown {
-    return this.#trouble;
-  }
-
   async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
     if (this.#ended) throw endedError();
     try {
@@ -137,10 +125,10 @@ export class PostgresTransaction implements Transaction {
         if (this.#ended) throw endedError();
         return this.#connection.execute(sql, parameters);
       });
-      if (result.command !== "SELECT" && result.changed > 0) this.#changed = true;
+      if (result.command !== "SELECT" && result.changed > 0) this.changed = true;
       return result;
     } catch (error) {
-      this.#trouble ??= error;
+      this.failure ??= error;
       throw error;
     }
   }

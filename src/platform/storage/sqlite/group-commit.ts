@@ -209,10 +209,12 @@ class UnitTransaction implements Transaction {
   readonly dialect = "sqlite";
   readonly isShared = true;
   readonly #connection: Connection;
-  readonly #topics = new Set<Topic>();
+  readonly topics = new Set<Topic>();
+  /** Number of statements that the unit ran. */
+  statements = 0;
+  /** A disk failure in a statement, whether or not the unit caught the error. */
+  failure: StorageUnavailableError | undefined;
   #ended = false;
-  #statements = 0;
-  #trouble: StorageUnavailableError | undefined;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -235,7 +237,7 @@ class UnitTransaction implements Transaction {
   }
 
   notify(topic: Topic): void {
-    this.#topics.add(topic);
+    this.topics.add(topic);
   }
 
   /** Units run one at a time here. */
@@ -251,29 +253,15 @@ class UnitTransaction implements Transaction {
     this.#ended = true;
   }
 
-  get topics(): ReadonlySet<Topic> {
-    return this.#topics;
-  }
-
-  /** Number of statements that the unit ran. */
-  get statements(): number {
-    return this.#statements;
-  }
-
-  /** A disk failure in a statement, whether or not the unit caught the error. */
-  get failure(): StorageUnavailableError | undefined {
-    return this.#trouble;
-  }
-
   #execute<Result>(statement: () => Result): Result {
     if (this.#ended) throw new Error("This transaction has ended: a unit must await each of its statements.");
     // SQLite may have rolled everything back: a further statement would be committed alone.
-    if (this.#trouble !== undefined) throw this.#trouble;
-    this.#statements += 1;
+    if (this.failure !== undefined) throw this.failure;
+    this.statements += 1;
     try {
       return statement();
     } catch (error) {
-      if (error instanceof StorageUnavailableError) this.#trouble = error;
+      if (error instanceof StorageUnavailableError) this.failure = error;
       throw error;
     }
   }

@@ -16,7 +16,6 @@ import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
 import type { Listeners } from "./api/handlers.ts";
 import { serveApi } from "./api/serve.ts";
-import type { ServedDocument } from "./api/openapi/serve.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress, trustOf } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
@@ -43,6 +42,7 @@ import fastifyCookie from "@fastify/cookie";
 import { type Assets, dashboardRoutes, loadAssets, pageOfBadUrl } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
 import { logFailure } from "./http/send.ts";
+import type { TaggedFile } from "./http/served-file.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
 import { deviceRoutes } from "./oauth/device-routes.ts";
@@ -201,7 +201,7 @@ function registerRoutes(
   settings: PlatformSettings,
   tools: {
     authenticate: Authenticate;
-    document: () => Promise<ServedDocument>;
+    document: () => Promise<TaggedFile>;
     leakKeys: SigningKeys | undefined;
     adminToken: string;
   },

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { scriptedPageHeaders } from "../http/pages/page-headers.ts";
+import { mediaTypeOf } from "../http/served-file.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import type { BrowserSessions } from "../oauth/browser-sessions.ts";
 import { ACCOUNT, HOME, signInPage } from "../oauth/views.ts";
@@ -22,13 +24,6 @@ export interface Assets {
   reference: { script: string; style: string; icon: string };
 }
 
-const MEDIA_TYPES: Record<string, string> = {
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
-  woff2: "font/woff2",
-};
-
 interface Manifest {
   script: string;
   style: string;
@@ -38,15 +33,17 @@ interface Manifest {
   reference: { script: string; style: string };
 }
 
+const MANIFEST = "manifest.json";
+
 /** Reads the built files. Returns undefined if the dashboard was not built. */
 export function loadAssets(folder: string): Assets | undefined {
-  const manifestFile = join(folder, "manifest.json");
+  const manifestFile = join(folder, MANIFEST);
   if (!existsSync(manifestFile)) return undefined;
   const manifest = JSON.parse(readFileSync(manifestFile, "utf8")) as Manifest;
   const files = new Map<string, Asset>();
   for (const name of readdirSync(folder)) {
-    const mediaType = MEDIA_TYPES[name.slice(name.lastIndexOf(".") + 1)];
-    if (mediaType === undefined) continue;
+    const mediaType = mediaTypeOf(name);
+    if (mediaType === undefined || name === MANIFEST) continue;
     const file = join(folder, name);
     const gzipped = existsSync(`${file}.gz`) ? readFileSync(`${file}.gz`) : undefined;
     files.set(name, { mediaType, bytes: readFileSync(file), gzipped });
@@ -86,20 +83,7 @@ ${preload.map((name) => `<link rel="modulepreload" href="${pathOf(name)}">`).joi
 
 const YEAR_SECONDS = 31_536_000;
 const DAY_SECONDS = 86_400;
-/** Allows no inline script or style, no other origins, no framing, and no conversion of text into markup. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+const PAGE_HEADERS = scriptedPageHeaders("'self'");
 
 /** Returns the dashboard's page for URLs below it that lead nowhere. */
 export function pageOfBadUrl(url: string): string | undefined {
@@ -142,10 +126,7 @@ export function dashboardRoutes(
     if (assets === undefined) return seeOther(reply, ACCOUNT);
     return reply
       .header("Content-Type", "text/html; charset=utf-8")
-      .header("Content-Security-Policy", POLICY)
-      .header("X-Frame-Options", "DENY")
-      .header("Referrer-Policy", "no-referrer")
-      .header("Cross-Origin-Opener-Policy", "same-origin")
+      .headers(PAGE_HEADERS)
       .header("Cross-Origin-Resource-Policy", "same-origin")
       .send(assets.page);
   };

@@ -1,26 +1,7 @@
-/** Allows no inline script or style, no other origins, no framing, and no conversion of text into markup. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+import { scriptedPageHeaders } from "../../http/pages/page-headers.ts";
 
 /** Headers of every page of the documentation. */
-export const DOCUMENT_HEADERS = {
-  "Cache-Control": "no-cache",
-  "Content-Security-Policy": POLICY,
-  "X-Frame-Options": "DENY",
-  "Referrer-Policy": "no-referrer",
-  "Cross-Origin-Opener-Policy": "same-origin",
-};
+export const DOCUMENT_HEADERS = scriptedPageHeaders("'none'");
 
 /** Path of the documentation, and of the API reference's first page. */
 export const DOCS_PATH = "/docs";

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ERROR_GUIDES } from "../../../contract/error-guides.ts";
 import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
 import { ApiError } from "../../domain/api-error.ts";
-import { matchesTag, type ServedDocument } from "../openapi/serve.ts";
+import { sendTagged, tagged, type TaggedFile } from "../../http/served-file.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 import { html } from "../../http/pages/html.ts";
 import { type Page, sendPage } from "../../http/pages/page.ts";
@@ -14,7 +13,7 @@ import { inline } from "./prose.ts";
 import type { ReferenceFiles } from "./reference/page.ts";
 
 interface Reference {
-  document: () => Promise<ServedDocument>;
+  document: () => Promise<TaggedFile>;
   /** Undefined if the dashboard was not built; then there is no page at /docs. */
   files: ReferenceFiles | undefined;
   /** Folder of the built guides. */
@@ -45,35 +44,29 @@ function referenceRoutes(
   baseUrl: () => string,
   { document, files }: Pick<Reference, "document"> & { files: ReferenceFiles },
 ): void {
-  let built: Promise<ReadonlyMap<string, { page: string; tag: string }>> | undefined;
+  let built: Promise<ReadonlyMap<string, TaggedFile>> | undefined;
   const build = async () => {
-    const [{ text }, { referencePages }] = await Promise.all([document(), import("./reference/page.ts")]);
-    const pages = [...referencePages(JSON.parse(text), baseUrl(), files)];
-    const tagOf = (page: string) => `W/"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"`;
-    return new Map(pages.map(([name, page]) => [name, { page, tag: tagOf(page) }]));
+    const [{ content }, { referencePages }] = await Promise.all([document(), import("./reference/page.ts")]);
+    const pages = [...referencePages(JSON.parse(content.toString()), baseUrl(), files)];
+    return new Map(pages.map(([name, page]) => [name, tagged("text/html; charset=utf-8", page)]));
   };
-  const show = async (name: string, ifNoneMatch: string | undefined, reply: FastifyReply) => {
-    const found = (await (built ??= build())).get(name);
-    if (found === undefined) {
+  const show = async (name: string, reply: FastifyReply) => {
+    const page = (await (built ??= build())).get(name);
+    if (page === undefined) {
       throw new ApiError(
         "not_found",
         `This page of the API reference does not exist. For a list of pages, see ${DOCS_PATH}.`,
       );
     }
-    const { page, tag } = found;
-    void reply.headers(DOCUMENT_HEADERS).header("ETag", tag);
-    if (matchesTag(ifNoneMatch, tag)) return reply.code(304).send();
-    return reply.header("Content-Type", "text/html; charset=utf-8").send(page);
+    return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
   };
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
-    app.get(path, { config: { compress: true } }, async ({ headers }, reply) =>
-      show("", headers["if-none-match"], reply),
-    );
+    app.get(path, { config: { compress: true } }, async (_request, reply) => show("", reply));
   }
   app.get<{ Params: { group: string } }>(
     `${REFERENCE_PATH}/:group`,
     { config: { compress: true } },
-    async ({ params, headers }, reply) => show(params.group, headers["if-none-match"], reply),
+    async (request, reply) => show(request.params.group, reply),
   );
 }
 

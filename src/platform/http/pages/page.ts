@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { html, type Html } from "./html.ts";
+import { pageHeaders } from "./page-headers.ts";
 import { STYLESHEET } from "./stylesheet.ts";
 import type { Environment } from "../../../contract/environments.ts";
 
@@ -42,13 +43,7 @@ export function sendPage(reply: FastifyReply, status: number, page: Page): Fasti
     .code(status)
     .header("Content-Type", "text/html; charset=utf-8")
     .header("Cache-Control", "no-store")
-    .header("Referrer-Policy", "no-referrer")
-    .header("X-Frame-Options", "DENY")
-    .header("Cross-Origin-Opener-Policy", "same-origin")
-    .header(
-      "Content-Security-Policy",
-      `default-src 'none'; style-src ${STYLE_HASH}; font-src 'self'; img-src data:; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
-    )
+    .headers(pageHeaders(`style-src ${STYLE_HASH}`, "font-src 'self'", "img-src data:", `form-action ${targets}`))
     .send(render(page));
 }
 

@@ -69,7 +69,6 @@ function apiFailure(error: ApiError): Failure {
   };
 }
 
-/** Returns the exit code for an API error with this status. */
 export function apiExitCode(status: number): ExitCode {
   if (status === 401) return EXIT_CODES.notSignedIn;
   if (status === 403) return EXIT_CODES.notAllowed;

@@ -153,7 +153,6 @@ export function fieldsOf(command: Command): readonly string[] {
   return fields === undefined || FIELDS_ELSEWHERE.has(command.name()) ? [] : fields.fields;
 }
 
-/** Returns what a flag is for, with its choices and default. */
 export function descriptionOf({ description, argChoices, defaultValue, defaultValueDescription }: Option): string {
   const isShown = typeof defaultValue !== "boolean" && !(Array.isArray(defaultValue) && defaultValue.length === 0);
   const notes = [

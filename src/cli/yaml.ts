@@ -23,7 +23,6 @@ export class YamlError extends Error {
 export interface ParsedYaml {
   document: Document.Parsed;
   value: unknown;
-  /** Returns the place of an offset in the text. */
   placeOf(offset: number): Place;
 }
 

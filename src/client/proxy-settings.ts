@@ -10,7 +10,6 @@ export interface ProxySettings {
   no_proxy?: string | undefined;
 }
 
-/** The variables that name a proxy. */
 type ProxyVariable = "http_proxy" | "https_proxy";
 
 /**

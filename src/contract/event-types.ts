@@ -9,7 +9,6 @@ export const EVENT_TYPES = kindsWith("events").flatMap((kind) =>
   RESOURCES[kind].events.map((change) => `${kind}.${change}`),
 ) as readonly EventType[];
 
-/** Returns true if the text is an event type of the platform. */
 export function isEventType(text: string): text is EventType {
   return (EVENT_TYPES as readonly string[]).includes(text);
 }

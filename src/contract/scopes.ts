@@ -58,7 +58,6 @@ export function permissionsInWords(scopes: readonly string[]): string {
   return words.join(", ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
-/** Returns true if the text names a scope. */
 export function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);
 }

@@ -79,7 +79,6 @@ export const EXPLAINED: readonly IdKind[] = [
   "bulk_operation",
 ];
 
-/** Returns the kind of an ID that can be explained. */
 export function explainedKind(id: string): IdKind | undefined {
   return EXPLAINED.find((kind) => kind === kindOfId(id));
 }

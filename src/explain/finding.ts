@@ -79,7 +79,6 @@ export function isLikely({ code }: Finding): boolean {
   return LIKELY.has(code);
 }
 
-/** Returns the label of a finding. */
 export function labelOf(finding: Finding): string {
   if (!isTrouble(finding) || finding.code === "undelivered") return "Result";
   return isLikely(finding) ? "Likely cause" : "Cause";

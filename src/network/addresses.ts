@@ -35,7 +35,6 @@ export function parseRange(text: string): AddressRange | undefined {
   return bits < 0 || bits > WIDTH[address.kind()] ? undefined : [address, bits];
 }
 
-/** Returns true if the address is in the range. */
 export function holds([start, bits]: AddressRange, address: Address): boolean {
   return start.kind() === address.kind() && address.match(start, bits);
 }

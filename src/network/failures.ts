@@ -1,4 +1,3 @@
-/** Kinds of network failures. */
 export type FailureKind = "refused" | "timeout" | "reset" | "dns" | "tls" | "unreachable";
 
 const KINDS: Readonly<Record<string, FailureKind>> = {

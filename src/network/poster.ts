@@ -25,7 +25,6 @@ export interface PostResult {
   excerpt: string;
 }
 
-/** The time limit passed. */
 export class TimeLimitError extends Error {
   override name = "TimeLimitError";
   /** True if the response had begun. */

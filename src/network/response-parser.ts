@@ -1,7 +1,6 @@
 /** Headers of a response; names in lower case, repeated ones joined with a comma. */
 export type ResponseHeaders = ReadonlyMap<string, string>;
 
-/** Receives a response, in parts. */
 export interface ResponseParts {
   head(status: number, headers: ResponseHeaders): void;
   data(chunk: Buffer): void;

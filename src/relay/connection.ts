@@ -124,7 +124,6 @@ export class Connection {
     void this.#connect();
   }
 
-  /** Acknowledges an event that has an outcome. */
   acknowledge(entry: Entry, outcome: Outcome): void {
     this.#ledger.settle(entry, outcome);
     this.#acknowledgements?.acknowledge(entry);

@@ -59,7 +59,6 @@ export interface ForwardFailure {
   hint: string;
 }
 
-/** Describes the error of a forward. */
 export function describeForwardError(error: unknown, url: URL, host: HostKind): ForwardFailure {
   const failure = describeNetworkError(error, { name: "the receiver", hosts: hostsOf(url) });
   return { ...failure, hint: hintFor(failure.code, url, host) };

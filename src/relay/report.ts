@@ -90,7 +90,6 @@ export interface ForwardedReport {
   headers: readonly string[];
   /** The start of the response body, at most 16 KiB. */
   excerpt: string;
-  /** The response's headers. */
   responseHeaders?: ResponseHeaders;
   failure?: ForwardFailure;
   /** What to do about it, if known. */

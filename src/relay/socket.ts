@@ -129,7 +129,6 @@ export class PlatformSocket {
     else if (waiting === 1) this.#cancelFlush = this.#clock.after(GATHER_MS, () => this.#flush());
   }
 
-  /** Sends a frame at once. */
   send(frame: ClientFrame): void {
     if (this.#state === "open") this.#socket.send(JSON.stringify(frame));
   }

@@ -109,7 +109,6 @@ async function rotate(context: RefreshContext, profile: Profile, stored: StoredT
   }
 }
 
-/** The stored form of tokens. */
 export function storedTokens(tokens: TokenSet, now: number, before?: StoredTokens): StoredTokens {
   return {
     type: "oauth",

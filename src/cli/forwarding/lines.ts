@@ -283,7 +283,6 @@ function fitId(id: string, typeLength: number, { narrow, status, timing, width =
   return id.length > available ? `${id.slice(0, 4)}…${id.slice(-Math.max(available - 5, 4))}` : id;
 }
 
-/** Returns text as indented lines. */
 function indented(text: string, { indent, width }: Layout): string[] {
   const safe = printable(text);
   const lines = width === undefined ? [safe] : wrapWords(safe, Math.max(width - indent.length, 20));

@@ -94,7 +94,6 @@ function toolOf(operation: Operation): Tool {
   };
 }
 
-/** Tools for operations of the API. */
 export const API_TOOLS: readonly Tool[] = OPERATIONS.filter(({ tool }) => tool !== undefined).map(toolOf);
 
 /** Returns the argument for the item in a path: its ID, or the name of one without an ID. */

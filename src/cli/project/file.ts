@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Name of the project file. */
 export const PROJECT_FILE = "service.yaml";
 
 /**

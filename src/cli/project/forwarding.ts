@@ -19,7 +19,6 @@ export function flagsOf({ forward = {} }: Project): ProjectFlags {
   };
 }
 
-/** Returns the names of the variables for the app. */
 export function variableNames({ env = {} }: Project): { secret: string; key: string; url: string } {
   const { secret = PROJECT_DEFAULTS.secret, key = PROJECT_DEFAULTS.key, url = PROJECT_DEFAULTS.url } = env;
   return { secret, key, url };

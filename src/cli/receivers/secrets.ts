@@ -13,7 +13,6 @@ import type { SchemeFlag } from "./scheme.ts";
 /** The variable that holds the signing secret of a receiver on this machine. */
 export const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
-/** The flags that name the secrets. */
 export interface SecretFlags {
   secret: readonly string[];
   secretFile?: string | undefined;

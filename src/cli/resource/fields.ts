@@ -64,7 +64,6 @@ function parseList(text: string): string[] {
   return names;
 }
 
-/** Returns the flag of a field. */
 export function flagOf(name: string, { type, of = "", flag: long = name, choices }: Field, about: string): Flag {
   const declare = (placeholder: string, reading: Pick<Flag, "parse" | "collect" | "choices">): Flag =>
     flag(`--${dashed(long)} <${placeholder}>`, about, reading);
@@ -197,7 +196,6 @@ async function linesOf(given: readonly string[], context: Context): Promise<stri
   return lines.filter((line) => line.trim() !== "");
 }
 
-/** Returns a flag with a value, as typed. */
 export function exampleFlag(name: string, value: string | number): string {
   return `--${dashed(name)} ${/\s/.test(String(value)) ? `'${value}'` : value}`;
 }

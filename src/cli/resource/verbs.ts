@@ -112,7 +112,6 @@ export async function changeObject<Item extends object>(
   await context.output.object(body, view);
 }
 
-/** `--query`. */
 export const SEARCH: Flag = flag("--query <text>", "Filter by text in any value, or by IDs");
 
 /** `--query`, `--since` and `--until`. */

@@ -36,7 +36,6 @@ type ChangeableOf<Of extends Kind> = {
   [Name in InputOf<Of>]: Fields<Of>[Name] extends { fixed: true } ? never : Name;
 }[InputOf<Of>];
 
-/** The value of a field in JSON. */
 export type ValueOf<Of extends Kind, Name extends NameOf<Of>> =
   | PlainValueOf<Of, Fields<Of>[Name]>
   | (Fields<Of>[Name] extends { required: true } | { type: "status" | "boolean" | "list" } ? never : null);

@@ -30,7 +30,6 @@ export const MetadataPatch = Type.Record(
 
 export const Timestamp = Type.String({ format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" });
 
-/** The ID of a resource of that kind. */
 export function idOf(kind: IdKind, options: object = {}) {
   return Type.String({ ...options, format: `${kind}-id` });
 }

@@ -73,7 +73,6 @@ const PING: EventType = "webhook_endpoint.ping";
 const EVENT_REFERENCES = Object.fromEntries(events.RELATABLE.map((kind) => [kind, "related" as const]));
 const DELIVERY_REFERENCES = { event: "event", webhook_endpoint: "endpoint" } as const;
 
-/** Returns the handler of each operation, by its name. */
 export function handlersOf(tools: OperationTools): Readonly<Record<string, AnyHandler>> {
   const all = OBJECT_KINDS.map((kind) => objectHandlers(kind, tools.vault));
   return Object.assign({}, customHandlers(tools), ...all) as Record<string, AnyHandler>;

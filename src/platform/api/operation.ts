@@ -66,7 +66,6 @@ export interface Route extends Operation {
   startsAgain?: true;
 }
 
-/** Joins an operation and its handler. */
 export function routeOf(operation: Operation, handler: AnyHandler): Route {
   if (typeof handler !== "function") {
     return "begin" in handler

@@ -21,7 +21,6 @@ import type { GrantTools } from "./tokens.ts";
 /** A validated authorization request of an app. */
 interface AuthorizationRequest {
   client: ClientRow;
-  /** The redirect URI for the response. */
   redirectUri: string;
   /** The parameter as it was sent: the token request must repeat it. */
   sentRedirectUri: string | undefined;

@@ -14,7 +14,6 @@ export interface Limits {
 export interface Taken {
   /** 0 if it was taken, else the seconds until one is available. */
   wait: number;
-  /** Number of attempts left. */
   left: number;
 }
 
@@ -28,7 +27,6 @@ export interface Limiter {
 /** Buckets of different purposes are independent. */
 export type CreateLimiter = (purpose: string, limits: Limits) => Limiter;
 
-/** The rate limit of one credential. */
 export interface RateLimits {
   /** Sustained requests per second. */
   perSecond: number;

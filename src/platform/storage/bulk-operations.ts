@@ -12,7 +12,6 @@ export interface BulkOperationRow {
   status: StatusOf<"bulk_operation">;
   /** The request's filters, as JSON. */
   filters: string;
-  /** The ID of the request that created it. */
   request_id: string | null;
   total: number;
   done: number;

@@ -12,7 +12,6 @@ export function columnTypeOf(type: FieldTypeName, { id, integer }: ColumnTypes):
   return stored === "integer" || stored === "time" ? integer : stored === "boolean" ? "INTEGER" : "TEXT";
 }
 
-/** Returns the column of a field. */
 export function columnOf(name: string, { stored = name }: Field): string {
   return stored;
 }

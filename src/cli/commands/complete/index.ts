@@ -297,7 +297,6 @@ function profiles({ settings }: Context): Suggestion[] {
   return Object.entries(settings.profiles).map(([value, { base_url }]) => ({ value, description: base_url }));
 }
 
-/** Returns the visible subcommands of a command. */
 function subcommands(command: Command): Suggestion[] {
   return command
     .createHelp()

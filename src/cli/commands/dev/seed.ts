@@ -15,7 +15,6 @@ import { parseFixture, runFixture } from "../../triggering/fixture.ts";
 
 const MAX_SEED_BYTES = 16 * 1024 * 1024;
 
-/** A record that a seed was sent. */
 interface SeedRecord {
   account: string;
   seed: string;

@@ -12,7 +12,6 @@ import { assertJq, filterWithJq } from "../../terminal/jq.ts";
 import { writeJunit } from "../../terminal/junit.ts";
 import { printable } from "../../terminal/printable.ts";
 
-/** Flags of `service expect`. */
 export interface ExpectFlags {
   within: number;
   count?: number;
@@ -169,7 +168,6 @@ function hintLines({ code, deliveries, nearest, others, events }: ExpectationRep
   return lines;
 }
 
-/** The line of one event in a pipe. */
 function eventLine({ id, type, created }: Event): string {
   return [id, type, created].map(printable).join("\t");
 }

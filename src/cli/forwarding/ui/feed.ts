@@ -31,7 +31,6 @@ export interface Feed {
   keepsSignature(event: Row["event"]): boolean;
   /** Throws UserError if another body of the event could not be sent. */
   assertEditable(event: RelayedEvent): void;
-  /** Returns the event with another body. */
   edited(event: RelayedEvent, body: string): RelayedEvent;
   /** Returns the headers of an earlier request with a fresh signature, a flat list of names and values. */
   sign(event: Row["event"], headers: readonly string[]): readonly string[];

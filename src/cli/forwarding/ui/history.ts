@@ -72,7 +72,6 @@ export class History {
     return this.#resent.size > 0;
   }
 
-  /** Adds an event that was received. */
   received(event: Row["event"], isForwarded: boolean, at: number): Row {
     this.totals.received += 1;
     const row = this.#add({ event, at, isForwarded, copy: undefined });

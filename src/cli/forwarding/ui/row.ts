@@ -43,7 +43,6 @@ export function columnsOf(rows: readonly Row[], width: number): Columns {
   return { width, type, id: Math.min(ID_WIDTH, room - type) };
 }
 
-/** Returns the column titles. */
 export function titlesOf({ width, type, id }: Columns): string {
   const titles = [UNMARKED, "TIME".padEnd(10), "STATUS".padEnd(STATUS_WIDTH + 1), "TYPE".padEnd(type + 2)];
   if (width >= WITH_DURATION) titles.push("DURATION".padStart(DURATION_WIDTH), "  ");

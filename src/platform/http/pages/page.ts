@@ -10,7 +10,6 @@ export function environmentBadge(environment: Environment): Html {
   return html`<span class="badge ${environment}">${environment === "live" ? "Live" : "Sandbox"}</span>`;
 }
 
-/** An error response as a page. */
 export class PageError extends Error {
   override name = "PageError";
   readonly status: number;

@@ -42,7 +42,6 @@ function parseParameters(text: string): Parameters {
   return new Parameters(values, repeated);
 }
 
-/** Returns the parameters of a URL's query. */
 export function queryOf(url: string): Parameters {
   const mark = url.indexOf("?");
   return parseParameters(mark === -1 ? "" : url.slice(mark + 1));

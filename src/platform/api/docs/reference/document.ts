@@ -67,7 +67,6 @@ export interface Operation extends Omit<OperationObject, "parameters"> {
   method: string;
   path: string;
   parameters: readonly ParameterObject[];
-  /** The request body, with an example. */
   body: { schema: Schema; example: unknown } | undefined;
   success: { status: string; description: string; mediaType?: string; schema?: Schema; example?: unknown };
   errors: readonly { status: string; description: string }[];

@@ -88,7 +88,6 @@ function flags(example: object, fields: Readonly<Record<string, Field>>): string
   });
 }
 
-/** Returns the path with the ID of an example. */
 function examplePath(operation: Operation): string {
   return operation.path.replace("{id}", exampleId(operation));
 }

@@ -7,7 +7,7 @@ import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";
 import { hintForOriginal } from "./forward-failure.ts";
-import { endToEndHeaders } from "./forward-headers.ts";
+import { endToEndHeaders, headerIn } from "./forward-headers.ts";
 import type { Outcome } from "./ledger.ts";
 import type { RecordedEvent } from "./recording.ts";
 import type { ReceivedReport, Report, Summary } from "./report.ts";
@@ -208,26 +208,19 @@ type Identify = (headers: readonly string[], body: string) => { id?: string; typ
 
 /** Looks in the places that the providers use. */
 function identifierOf(schemes: readonly Scheme[]): Identify {
-  const idHeaders = lowerCase(schemes.map(({ id }) => id?.header));
+  const idHeaders = schemes.flatMap(({ id }) => id?.header ?? []);
   const idPaths = schemes.flatMap(({ id }) => id?.path ?? []);
-  const typeHeaders = lowerCase(schemes.map(({ headers }) => Object.keys(headers ?? {})[0]));
+  const typeHeaders = schemes.flatMap(({ headers }) => Object.keys(headers ?? {}).slice(0, 1));
   return (headers, body) => {
     const content = body.trimStart().startsWith("{") ? parseJson(body) : undefined;
-    const id = headerIn(headers, idHeaders) ?? textIn(content, idPaths);
-    const type = headerIn(headers, typeHeaders) ?? textIn(content, ["type"]);
+    const id = firstHeaderIn(headers, idHeaders) ?? textIn(content, idPaths);
+    const type = firstHeaderIn(headers, typeHeaders) ?? textIn(content, ["type"]);
     return { ...(id === undefined ? {} : { id }), ...(type === undefined ? {} : { type }) };
   };
 }
 
-function lowerCase(names: readonly (string | undefined)[]): ReadonlySet<string> {
-  return new Set(names.flatMap((name) => name?.toLowerCase() ?? []));
-}
-
-function headerIn(headers: readonly string[], names: ReadonlySet<string>): string | undefined {
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    if (headers[i + 1] !== "" && names.has(headers[i]!.toLowerCase())) return headers[i + 1];
-  }
-  return undefined;
+function firstHeaderIn(headers: readonly string[], names: readonly string[]): string | undefined {
+  return names.map((name) => headerIn(headers, name)).find((value) => value !== undefined && value !== "");
 }
 
 /** Returns the first text that one of the paths leads to. */

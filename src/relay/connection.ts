@@ -3,7 +3,6 @@ import { LIMITS } from "../contract/limits.ts";
 import {
   LISTEN_DEVICE_HEADER,
   LISTEN_PATH,
-  type GapFrame,
   type ListenQuery,
   type ListenTarget,
   type ReadyFrame,
@@ -13,7 +12,7 @@ import { isLoopback } from "../network/connect-options.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Clock } from "../network/clock.ts";
 import type { RelayedEvent } from "./delivery.ts";
-import { type Disconnection, fatalError, ListenError } from "./disconnection.ts";
+import { type Disconnection, fatalError, ListenError, type SocketEnd } from "./disconnection.ts";
 import {
   Acknowledgements,
   type AttemptOutcome,
@@ -23,7 +22,7 @@ import {
   toAttempt,
   toRetry,
 } from "./ledger.ts";
-import { PlatformSocket, type SocketEnd } from "./socket.ts";
+import { PlatformSocket, type PlatformSocketObserver } from "./socket.ts";
 
 /** After a connection that lasted this long, the next failure counts as the first. */
 const STABLE_MS = 10_000;
@@ -60,18 +59,15 @@ export interface ConnectionOptions {
   waitMs?: number | undefined;
 }
 
-export interface ConnectionObserver {
+export interface ConnectionObserver extends Pick<PlatformSocketObserver, "gap" | "listeners"> {
   /** The platform accepted a connection: the first one, or a reconnect. */
   ready(frame: ReadyFrame, first: boolean): void;
   /** An event to forward; call `acknowledge` with the entry once it has an outcome. */
   event(event: SentEvent, entry: Entry): void;
   /** An event that was received before; its acknowledgement is sent by the connection. */
   duplicate(event: SentEvent): void;
-  gap(frame: GapFrame): void;
   /** The sandbox was reset: events received before no longer exist. */
   reset(): void;
-  /** This many others listen to the same environment now. */
-  listeners(others: number): void;
   /** Everything up to here is complete: a later run can start after it. */
   passed(cursor: string): void;
   /** The connection was lost; the next attempt follows after `retryInMs`. */

@@ -20,6 +20,13 @@ export interface UpgradeRejection {
   retryAfterSeconds: number | undefined;
 }
 
+/** The end of a connection: by a rejection, by the platform's `bye`, or otherwise. */
+export interface SocketEnd {
+  reason: Disconnection;
+  rejection?: UpgradeRejection;
+  bye?: ByeFrame;
+}
+
 /**
  * Why a run cannot continue: `unauthorized` (401), `forbidden` (403), `rejected` (another 4xx), `unreachable` (the
  * first connection failed), `downtime` (no connection for longer than allowed), `protocol` (the platform violated the
@@ -88,12 +95,7 @@ export function describeSocketClose(code: number, text: string): Disconnection {
 }
 
 /** Returns the error that ends the run after the end of a connection; undefined if reconnecting may help. */
-export function fatalError(end: {
-  reason: Disconnection;
-  rejection?: UpgradeRejection;
-  bye?: ByeFrame;
-}): ListenError | undefined {
-  const { reason, rejection, bye } = end;
+export function fatalError({ reason, rejection, bye }: SocketEnd): ListenError | undefined {
   if (bye !== undefined) {
     const status = Object.hasOwn(ERRORS, bye.code) ? ERRORS[bye.code as ErrorCode].status : undefined;
     // An expired credential may have been refreshed by the next connection.

@@ -2,6 +2,7 @@ import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
 import { describeTlsError, type FailureKind, failureKindOf } from "../network/failures.ts";
 import type { Scheme } from "../webhooks/schemes.ts";
 import { InvalidResponseError } from "../network/response-parser.ts";
+import { headerIn } from "./forward-headers.ts";
 
 /** Stable codes of network failures. */
 export type NetworkFailureCode = FailureKind | "invalid_response" | "network";
@@ -53,9 +54,7 @@ export type HostKind = "plain" | "container" | "wsl";
 const DOCKER_HOST = "host.docker.internal";
 
 /** Why a forward got no complete response: a stable code, what happened, and what to do. */
-export interface ForwardFailure {
-  code: NetworkFailureCode;
-  message: string;
+export interface ForwardFailure extends NetworkFailure {
   hint: string;
 }
 
@@ -93,12 +92,6 @@ export function hintForStatus(
 
 const OTHER_SECRET = "If the receiver verifies signatures, check that it uses the same secret and the raw body.";
 
-/** Returns the scheme whose signature these headers, a flat list of names and values, contain. */
-function schemeOf(headers: readonly string[], schemes: readonly Scheme[]): Scheme | undefined {
-  const names = new Set(headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
-  return schemes.find(({ signature }) => names.has(signature.header.toLowerCase()));
-}
-
 interface Original {
   /** A flat list of names and values. */
   headers: readonly string[];
@@ -116,7 +109,8 @@ interface Original {
 
 /** Returns what to do if a receiver rejects a delivery of another sender, which has its original headers. */
 export function hintForOriginal({ headers, schemes, expected, keepsSignature, invalid, now }: Original): string {
-  const scheme = schemeOf(headers, expected === undefined ? schemes : [expected, ...schemes]);
+  const possible = expected === undefined ? schemes : [expected, ...schemes];
+  const scheme = possible.find(({ signature }) => headerIn(headers, signature.header) !== undefined);
   if (scheme === undefined) {
     const missing = expected === undefined ? "signature of a known provider" : `${expected.signature.header} header`;
     return `The delivery has no ${missing}, so a receiver that verifies signatures rejects it.`;
@@ -136,8 +130,7 @@ export function hintForOriginal({ headers, schemes, expected, keepsSignature, in
 /** Returns when a delivery was signed, in Unix seconds, if its headers, a flat list of names and values, contain it. */
 function signedAt(headers: readonly string[], { signature, timestamp }: Scheme): number | undefined {
   if (timestamp === undefined) return undefined;
-  const name = (timestamp.header ?? signature.header).toLowerCase();
-  const value = headers.find((_, i) => headers[i - 1]?.toLowerCase() === name && i % 2 === 1);
+  const value = headerIn(headers, timestamp.header ?? signature.header);
   const { prefix = "" } = timestamp;
   const items = prefix === "" ? [value] : value?.split(signature.separator!);
   const time = Number(

@@ -1,16 +1,8 @@
 import { HEADERS, isHeaderName, isHeaderValue } from "../contract/headers.ts";
 
-export type ForwardHeaderErrorCode = "no_colon" | "invalid_name" | "invalid_value" | "protected" | "duplicate";
-
 /** An invalid `--header`; the message names the fix. */
 export class ForwardHeaderError extends Error {
   override name = "ForwardHeaderError";
-  readonly code: ForwardHeaderErrorCode;
-
-  constructor(code: ForwardHeaderErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /** Set by every delivery of the platform: with other values, a forward would test something else. */
@@ -51,13 +43,13 @@ export function parseForwardHeaders(
     const [name, value] = parseHeader(line);
     const lowerName = name.toLowerCase();
     if (reserved.has(lowerName)) {
-      throw new ForwardHeaderError("protected", `${name} is set by the delivery: remove it`);
+      throw new ForwardHeaderError(`${name} is set by the delivery: remove it`);
     }
     if (CONNECTION_HEADERS.has(lowerName)) {
-      throw new ForwardHeaderError("protected", `${name} belongs to the connection and cannot be set: remove it`);
+      throw new ForwardHeaderError(`${name} belongs to the connection and cannot be set: remove it`);
     }
     if (lowerName === "host" && (hosts += 1) > 1) {
-      throw new ForwardHeaderError("duplicate", "Host is given more than once: give it once");
+      throw new ForwardHeaderError("Host is given more than once: give it once");
     }
     headers.push(name, value);
   }
@@ -82,6 +74,13 @@ export function endToEndHeaders(headers: readonly string[]): string[] {
   return kept;
 }
 
+/** Returns the value of a header in a flat list of names and values: the first with this name in any case. */
+export function headerIn(flat: readonly string[], name: string): string | undefined {
+  const lowerName = name.toLowerCase();
+  for (let i = 0; i + 1 < flat.length; i += 2) if (flat[i]!.toLowerCase() === lowerName) return flat[i + 1];
+  return undefined;
+}
+
 /** Returns a flat list of names and values as pairs. */
 export function headerPairs(flat: readonly string[]): [name: string, value: string][] {
   return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? ""]] : []));
@@ -91,21 +90,15 @@ export function headerPairs(flat: readonly string[]): [name: string, value: stri
 export function parseHeader(line: string): [name: string, value: string] {
   const colon = line.indexOf(":");
   if (colon === -1) {
-    throw new ForwardHeaderError("no_colon", `"${line.slice(0, 40)}" has no colon: write a header as "Name: value"`);
+    throw new ForwardHeaderError(`"${line.slice(0, 40)}" has no colon: write a header as "Name: value"`);
   }
   const name = line.slice(0, colon).trim();
   const value = line.slice(colon + 1).trim();
   if (!isHeaderName(name)) {
-    throw new ForwardHeaderError(
-      "invalid_name",
-      `"${name.slice(0, 40)}" is not a valid header name: use letters, digits and -`,
-    );
+    throw new ForwardHeaderError(`"${name.slice(0, 40)}" is not a valid header name: use letters, digits and -`);
   }
   if (!isHeaderValue(value)) {
-    throw new ForwardHeaderError(
-      "invalid_value",
-      `the value of ${name} contains characters that are not allowed in a header`,
-    );
+    throw new ForwardHeaderError(`the value of ${name} contains characters that are not allowed in a header`);
   }
   return [name, value];
 }

@@ -16,13 +16,7 @@ import {
 } from "../contract/listen.ts";
 import { connectOptions } from "../network/connect-options.ts";
 import type { Clock } from "../network/clock.ts";
-import {
-  describeSocketClose,
-  describeSocketError,
-  type Disconnection,
-  readUpgradeRejection,
-  type UpgradeRejection,
-} from "./disconnection.ts";
+import { describeSocketClose, describeSocketError, readUpgradeRejection, type SocketEnd } from "./disconnection.ts";
 
 /** Time limit from the first packet to the ready frame. */
 const OPEN_MS = 10_000;
@@ -53,12 +47,6 @@ export interface PlatformSocketObserver {
   confirmed(acknowledgements: number): void;
   /** Called once, last. */
   ended(end: SocketEnd): void;
-}
-
-export interface SocketEnd {
-  reason: Disconnection;
-  rejection?: UpgradeRejection;
-  bye?: ByeFrame;
 }
 
 export interface PlatformSocketOptions {

@@ -3,25 +3,9 @@ import { isLoopback } from "../network/connect-options.ts";
 import { parseUrl } from "../network/parse-url.ts";
 import { Forwarder, type ForwarderOptions } from "./forwarder.ts";
 
-export type TargetErrorCode =
-  | "empty"
-  | "file_path"
-  | "unsupported_scheme"
-  | "credentials"
-  | "invalid_host"
-  | "missing_port"
-  | "invalid_port"
-  | "invalid_url";
-
 /** An invalid `--forward-to`; the message names the fix. */
 export class TargetError extends Error {
   override name = "TargetError";
-  readonly code: TargetErrorCode;
-
-  constructor(code: TargetErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 export interface Target {
@@ -39,7 +23,7 @@ const AUTHORITY = /^(?<host>\[[^\]]*\]|[^:[\]]*)(?<colon>:(?<port>[^:]*))?$/;
  */
 export function parseTarget(text: string): Target {
   const given = text.trim();
-  if (given === "") throw new TargetError("empty", `the target is empty: give a host and a port, ${EXAMPLE}`);
+  if (given === "") throw new TargetError(`the target is empty: give a host and a port, ${EXAMPLE}`);
   rejectFilePath(given);
   const { scheme, rest } = splitScheme(given);
   const isWholeUrl = rest !== given;
@@ -50,7 +34,7 @@ export function parseTarget(text: string): Target {
   const url = buildUrl(`${scheme}://${checkAuthority(authority)}${tail}`, given);
   const hasPort = authority.includes(":", authority.lastIndexOf("]") + 1) || /^\d+$/.test(authority);
   if (!hasPort && !isWholeUrl && isName(url.hostname)) {
-    throw new TargetError("missing_port", `"${given.slice(0, 80)}" has no port: give a host and a port, ${EXAMPLE}`);
+    throw new TargetError(`"${given.slice(0, 80)}" has no port: give a host and a port, ${EXAMPLE}`);
   }
   // In the URL of another machine the default port is meant; on this machine it was more likely forgotten.
   if (!hasPort && (!isWholeUrl || isThisMachine(url.hostname))) {
@@ -81,7 +65,6 @@ export function isThisMachine(hostname: string): boolean {
 function rejectFilePath(text: string): void {
   if (!/^(?:[./~\\]|unix:|[a-z]:[\\/](?!\/))/i.test(text)) return;
   throw new TargetError(
-    "file_path",
     `"${text}" is a file path: events are forwarded over TCP only. Give a host and a port, ${EXAMPLE}`,
   );
 }
@@ -91,47 +74,41 @@ function splitScheme(text: string): { scheme: string; rest: string } {
   if (match === null) return { scheme: "http", rest: text };
   const scheme = match[1]!.toLowerCase();
   if (scheme !== "http" && scheme !== "https") {
-    throw new TargetError("unsupported_scheme", `cannot forward to "${scheme}://": use http:// or https://`);
+    throw new TargetError(`cannot forward to "${scheme}://": use http:// or https://`);
   }
   return { scheme, rest: match[2]! };
 }
 
 function checkAuthority(authority: string): string {
   if (authority.includes("@")) {
-    throw new TargetError("credentials", `remove the user name and password: use -H "Authorization: …" instead`);
+    throw new TargetError(`remove the user name and password: use -H "Authorization: …" instead`);
   }
   if (authority.includes(",")) {
-    throw new TargetError(
-      "invalid_host",
-      `"${authority}" names several hosts: give one here, and the others with --route`,
-    );
+    throw new TargetError(`"${authority}" names several hosts: give one here, and the others with --route`);
   }
   if (/['"]/.test(authority)) {
-    throw new TargetError("invalid_host", `"${authority}" is not a valid host: remove the quotes`);
+    throw new TargetError(`"${authority}" is not a valid host: remove the quotes`);
   }
   if (/^\d+$/.test(authority)) return `localhost:${checkPort(authority)}`;
   const parts = AUTHORITY.exec(authority)?.groups;
   if (parts === undefined) {
-    throw new TargetError(
-      "invalid_host",
-      `"${authority}" is not a valid host: an IPv6 address needs brackets, such as [::1]:3000`,
-    );
+    throw new TargetError(`"${authority}" is not a valid host: an IPv6 address needs brackets, such as [::1]:3000`);
   }
   const host = parts["host"] === "" && parts["colon"] !== undefined ? "localhost" : parts["host"]!;
-  if (host === "") throw new TargetError("invalid_host", `the host is missing: give one, ${EXAMPLE}`);
+  if (host === "") throw new TargetError(`the host is missing: give one, ${EXAMPLE}`);
   return parts["colon"] === undefined ? host : `${host}:${checkPort(parts["port"]!)}`;
 }
 
 function checkPort(port: string): string {
   if (/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535) return port;
-  throw new TargetError("invalid_port", `"${port.slice(0, 40)}" is not a valid port: use a number from 1 to 65535`);
+  throw new TargetError(`"${port.slice(0, 40)}" is not a valid port: use a number from 1 to 65535`);
 }
 
 function buildUrl(text: string, given: string): URL {
   // The URL parser would silently remove tabs and line ends, and replace backslashes.
   const url = /[\s\\\u0000-\u001f\u007f]/.test(text) ? undefined : parseUrl(text);
   if (url !== undefined) return url;
-  throw new TargetError("invalid_url", `"${given.slice(0, 80)}" is not a valid URL: use a host and a port, ${EXAMPLE}`);
+  throw new TargetError(`"${given.slice(0, 80)}" is not a valid URL: use a host and a port, ${EXAMPLE}`);
 }
 
 /** 0.0.0.0 and [::] are for listening; connecting to them works on some systems only. */

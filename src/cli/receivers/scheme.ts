@@ -5,6 +5,7 @@ import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { nearest } from "../../contract/nearest.ts";
+import { headerIn } from "../../relay/forward-headers.ts";
 import { type Scheme, SCHEMES, type SchemeName } from "../../webhooks/schemes.ts";
 
 export const SCHEME_NAMES = Object.keys(SCHEMES);
@@ -53,7 +54,6 @@ async function assertOnlyOne(name: string, { cwd }: Context): Promise<void> {
 
 /** Returns the known provider whose signature these headers, a flat list of names and values, contain. */
 export function schemeNameIn(headers: readonly string[] = []): SchemeName | undefined {
-  const names = new Set(headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   const all = Object.keys(SCHEMES) as SchemeName[];
-  return all.find((name) => names.has(SCHEMES[name].signature.header.toLowerCase()));
+  return all.find((name) => headerIn(headers, SCHEMES[name].signature.header) !== undefined);
 }

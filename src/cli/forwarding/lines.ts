@@ -33,14 +33,10 @@ export function linesOf(report: Report, context: LineContext): string[] {
       const text = `${reason.message}; attempt ${failures}, next in ${formatDuration(retryInMs)}`;
       return notice(styles.warn("! lost"), text, context);
     }
-    case "restored": {
-      const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
-      const text = `after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`;
-      return notice(styles.good("✓ back"), text, context);
-    }
-    case "gap": {
+    case "restored":
+      return notice(styles.good("✓ back"), restoredText(report), context);
+    case "gap":
       return notice(styles.bad("! gap "), gapText(report), context);
-    }
     case "reset":
       return notice(styles.warn("! reset"), resetText(report), context);
     case "joined":
@@ -54,6 +50,11 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "summary":
       return summaryLines(report, context);
   }
+}
+
+/** Returns how long the connection was lost, and how many events were missed. */
+export function restoredText({ downtimeMs, caughtUp }: Extract<Report, { event: "restored" }>): string {
+  return `after ${formatDuration(downtimeMs)}; caught up on ${caughtUp === 1 ? "1 event" : `${caughtUp} events`}`;
 }
 
 /** Explains a reset. */

@@ -5,8 +5,7 @@ import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Span } from "../../terminal/styles.ts";
-import { formatDuration } from "../../terminal/time.ts";
-import { gapText, othersText, resetText } from "../lines.ts";
+import { gapText, othersText, resetText, restoredText } from "../lines.ts";
 import { detailsOf } from "./details.ts";
 import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
@@ -111,11 +110,9 @@ export class Model {
         this.lost = { reason, failures, retryAt: now + report.retryInMs };
         return;
       }
-      case "restored": {
+      case "restored":
         this.lost = undefined;
-        const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
-        return this.say(`Reconnected after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`, "good");
-      }
+        return this.say(`Reconnected ${restoredText(report)}`, "good");
       case "gap":
         this.history.dropWaiting(report.dropped ?? []);
         return this.say(gapText(report), "bad");

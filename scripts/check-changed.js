@@ -1,5 +1,6 @@
-// `npm run check:changed [COMMIT]`: lints, type-checks and tests what differs from a commit (default: from where the
-// branch left origin/main), with the tests of the mirrored folders that have the name of a changed file or of its folder.
+// `npm run check:changed [COMMIT]`: checks the format, lint and types of what differs from a commit (default: from where
+// the branch left origin/main), and runs the tests of the mirrored folders that have the name of a changed file or of its
+// folder.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -18,7 +19,7 @@ for (const file of changed) if (file.startsWith("src/")) for (const test of test
 console.log(`${changed.length} changed files, ${tests.size} test files`);
 const programs = "node_modules/.bin";
 const checks = [
-  sources.length > 0 && [join(programs, "oxfmt"), "--check", ...sources],
+  present.length > 0 && [join(programs, "oxfmt"), "--check", "--no-error-on-unmatched-pattern", ...present],
   sources.length > 0 && [join(programs, "oxlint"), "--deny-warnings", "--type-aware", ...sources],
   ["npm", "run", "--silent", "types"],
   tests.size > 0 && ["npm", "run", "--silent", "build"],

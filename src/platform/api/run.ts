@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { ApiError } from "../domain/api-error.ts";
+import { type ApiError, unavailable } from "../domain/api-error.ts";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import { declaredFields } from "../http/declared-fields.ts";
@@ -85,10 +85,11 @@ export async function runLong(run: Run): Promise<StoredResponse> {
 
 /** The work continues; only its state cannot be read. */
 function begunAndUnknown(cause: Error): ApiError {
-  const detail =
+  return unavailable(
     "The request was accepted and its work has begun, but its progress cannot be read from the database now. " +
-    "Repeat the request with the same Idempotency-Key to get the progress.";
-  return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
+      "Repeat the request with the same Idempotency-Key to get the progress.",
+    cause,
+  );
 }
 
 /**

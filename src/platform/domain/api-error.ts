@@ -45,6 +45,11 @@ export function invalidFields(errors: FieldError[]): ApiError {
   return new ApiError("invalid_request", `${field} ${first.detail}${more}`, { members: { errors } });
 }
 
+/** Returns the 503 for a request that may succeed in a second. */
+export function unavailable(detail: string, cause?: Error): ApiError {
+  return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
+}
+
 /** Returns the 403 for a credential that lacks at least one scope. */
 export function insufficientScope(detail: string, lacking: readonly Scope[]): ApiError {
   return new ApiError("insufficient_scope", detail, {

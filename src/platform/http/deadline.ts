@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { ApiError } from "../domain/api-error.ts";
+import { type ApiError, unavailable } from "../domain/api-error.ts";
 import type { Clock } from "../ports.ts";
 import type { Transaction, UnitOfWork } from "../storage/database.ts";
 import { UNCERTAIN } from "./problem.ts";
@@ -102,7 +102,6 @@ export class Deadline {
 
   #error(): ApiError {
     const what = `The platform could not respond within ${this.#seconds} s`;
-    const detail = this.#mayHaveChanged ? `${what}. ${UNCERTAIN}` : `${what}; nothing was changed.`;
-    return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" } });
+    return unavailable(this.#mayHaveChanged ? `${what}. ${UNCERTAIN}` : `${what}; nothing was changed.`);
   }
 }

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyError } from "fastify";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import type { Problem } from "../../contract/schemas/problem.ts";
-import { ApiError } from "../domain/api-error.ts";
+import { ApiError, unavailable } from "../domain/api-error.ts";
 import type { Clock } from "../ports.ts";
 import { commonHeaders, type ResponseTools } from "./response-headers.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
@@ -50,18 +50,9 @@ export const UNCERTAIN =
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
-    return new ApiError(
-      "unavailable",
-      error.uncertain ? `The database failed during the commit. ${UNCERTAIN}` : UNCHANGED,
-      {
-        headers: { "Retry-After": "1" },
-        cause: error,
-      },
-    );
+    return unavailable(error.uncertain ? `The database failed during the commit. ${UNCERTAIN}` : UNCHANGED, error);
   }
-  if (error instanceof SandboxResetError) {
-    return new ApiError("unavailable", error.message, { headers: { "Retry-After": "1" }, cause: error });
-  }
+  if (error instanceof SandboxResetError) return unavailable(error.message, error);
   if (error instanceof DamagedEventError) return new ApiError("event_damaged", error.message, { cause: error });
   const code = FASTIFY_CODES[(error as FastifyError).code];
   return code === undefined ? undefined : new ApiError(code.code, code.detail);

@@ -15,7 +15,7 @@ import {
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
 import type { ListenerResult } from "../../contract/schemas/statistics.ts";
-import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
+import { ApiError, invalidFields, shorten, unavailable } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import { compileQuery, MAX_ERRORS } from "../http/validate.ts";
@@ -223,9 +223,7 @@ const SERVICE_RESTART = 1012;
 
 /** The response to a client that connects while the platform stops. */
 export function stopping(): ApiError {
-  return new ApiError("unavailable", "The platform is stopping: reconnect to resume.", {
-    headers: { "Retry-After": "1" },
-  });
+  return unavailable("The platform is stopping: reconnect to resume.");
 }
 
 /** The connections of this process, each from its first frame until its last outcome is recorded. */

@@ -1,6 +1,7 @@
 import { urlOf } from "../client/base-url.ts";
 import type { ApiRequest } from "../client/http.ts";
 import { CREDENTIAL_PREFIXES, SIGNING_SECRET_PREFIX } from "../contract/credentials.ts";
+import { parseJson } from "../contract/json.ts";
 import { compactJson, prettyJson } from "./terminal/json.ts";
 import type { Output } from "./terminal/output.ts";
 
@@ -34,11 +35,8 @@ function masked(body: unknown): unknown {
 }
 
 function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const value = parseJson(body);
+  return value === undefined ? body : value;
 }
 
 function mask(_key: string, value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { type Environment, ENVIRONMENTS } from "./environments.ts";
 import { HEADERS } from "./headers.ts";
+import { isRecord, parseJson } from "./json.ts";
 import { LIMITS } from "./limits.ts";
 
 /** The WebSocket of `service listen`: `GET {base_url}/v1/listen` with this subprotocol. */
@@ -280,13 +281,9 @@ export function parseClientFrame(text: string): ClientFrame {
 }
 
 function parseFrame(text: string, frames: Record<string, Shape>): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new FrameError("a frame is not JSON");
-  }
-  if (!isObject(value)) throw new FrameError("a frame is not a JSON object");
+  const value = parseJson(text);
+  if (value === undefined) throw new FrameError("a frame is not JSON");
+  if (!isRecord(value)) throw new FrameError("a frame is not a JSON object");
   const name = value["frame"];
   // A name of another type is not printed: JSON.stringify would overflow the stack for deeply nested values.
   if (typeof name !== "string") throw new FrameError("a frame has no name");
@@ -308,11 +305,7 @@ function checkShape(value: Record<string, unknown>, { fields, items }: Shape, pl
   const list = (value[items.of] ?? []) as unknown[];
   if (list.length > items.max) throw new FrameError(`${place}: ${items.of} has more than ${items.max} items`);
   for (const item of list) {
-    if (!isObject(item)) throw new FrameError(`${place}: an item of ${items.of} is not an object`);
+    if (!isRecord(item)) throw new FrameError(`${place}: an item of ${items.of} is not an object`);
     checkShape(item, items.shape, `${place}, ${items.of}`);
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

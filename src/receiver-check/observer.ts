@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isRecord, parseJson } from "../contract/json.ts";
 import { type Clock, exchange, formatResponse, isAccepted } from "./exchange.ts";
 
 /** Observes a receiver's effects, which its responses do not reveal. */
@@ -58,13 +59,8 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
 }
 
 function countIn(text: string): number | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const count = typeof value === "object" && value !== null ? (value as { count?: unknown }).count : value;
+  const value = parseJson(text);
+  const count = isRecord(value) ? value["count"] : value;
   return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 

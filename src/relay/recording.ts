@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from "../network/clock.ts";
 import type { RelayedEvent } from "./delivery.ts";
+import { parseJson } from "../contract/json.ts";
 import { isHeaderName, isHeaderValue } from "../contract/headers.ts";
 import { headerPairs } from "./forward-headers.ts";
 import { Dispatcher, type ForwardingOptions, type Signing } from "./dispatcher.ts";
@@ -37,15 +38,19 @@ export function formatRecordedEvent({ at, id, type, body, bytes, headers, invali
 
 /** Parses a line of a recording; `number` counts from 1, for the message. Throws RecordingError. */
 export function parseRecordedEvent(line: string, number: number): RecordedEvent {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw new CutLineError(`line ${number} is not JSON`);
-  }
-  const { time, id, type, invalid, body_base64: encoded, headers: pairs } = (value ?? {}) as Record<string, unknown>;
+  const value = parseJson(line);
+  if (value === undefined) throw new CutLineError(`line ${number} is not JSON`);
+  const {
+    time,
+    id,
+    type,
+    invalid,
+    body: text,
+    body_base64: encoded,
+    headers: pairs,
+  } = (value ?? {}) as Record<string, unknown>;
   const bytes = typeof encoded === "string" ? Buffer.from(encoded, "base64") : undefined;
-  const body = bytes?.toString("utf8") ?? (value as { body?: unknown } | null)?.body;
+  const body = bytes?.toString("utf8") ?? text;
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
   if (Number.isNaN(at) || typeof id !== "string" || typeof type !== "string" || typeof body !== "string") {
     throw new RecordingError(`line ${number} is not a recorded event: it needs time, id, type and body`);

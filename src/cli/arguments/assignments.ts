@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { valueAt } from "../../contract/json.ts";
+import { parseJson, valueAt } from "../../contract/json.ts";
 import { UsageError } from "../errors.ts";
 
 /** Keys that no object of the API contains. */
@@ -35,12 +35,8 @@ function assignAt(
 }
 
 function jsonOrText(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = parseJson(text);
+  if (value === undefined) return text;
   const lossy = lossyNumberIn(text);
   if (lossy === undefined) return value;
   if (typeof value === "number") return text;

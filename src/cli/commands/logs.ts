@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import type { QueryValue } from "../../client/base-url.ts";
+import { parseJson } from "../../contract/json.ts";
 import type { RequestLog, RequestLogDetail, RequestMethod } from "../../contract/schemas/request-log.ts";
 import { objectId } from "../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag } from "../command.ts";
@@ -74,11 +75,8 @@ const LOGS: Resource<RequestLog> = {
 
 /** JSON is shown as such, and other text as it is. */
 function shownBody(body: string | null): unknown {
-  try {
-    return JSON.parse(body ?? "null");
-  } catch {
-    return body;
-  }
+  const value = parseJson(body ?? "null");
+  return value === undefined ? body : value;
 }
 
 /** One request, with headers and bodies. */

@@ -1,3 +1,4 @@
+import { parseJson } from "../../contract/json.ts";
 import type { Setup } from "./options.ts";
 import { type Fold, gapText, layoutFor, linesOf, resetText } from "./lines.ts";
 import type { Context } from "../context.ts";
@@ -127,11 +128,7 @@ function toJsonLine(report: Report, now: number, setup: Setup): string {
 
 /** Returns a body as one line of JSON with its exact numbers; one that is not JSON becomes a string. */
 function payloadOf(body: string): string {
-  try {
-    JSON.parse(body);
-  } catch {
-    return JSON.stringify(body);
-  }
+  if (parseJson(body) === undefined) return JSON.stringify(body);
   // Valid JSON contains these characters only between its tokens.
   return body.replaceAll(/[\t\n\r]/g, " ");
 }

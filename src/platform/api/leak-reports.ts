@@ -2,6 +2,7 @@ import { createHash, type KeyObject, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
+import { parseJson } from "../../contract/json.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { endLeaked, type Leak } from "../domain/leaks.ts";
 import type { Database } from "../storage/database.ts";
@@ -89,12 +90,8 @@ export function leakReportRoute(
  * that neither keeps the other credentials valid. Throws ApiError if there are no entries at all.
  */
 function readReport(raw: Buffer): (Leak & { type: string })[] {
-  let entries: unknown;
-  try {
-    entries = JSON.parse(raw.toString("utf8"));
-  } catch {
-    throw new ApiError("invalid_json", "The report is not valid JSON.");
-  }
+  const entries = parseJson(raw.toString("utf8"));
+  if (entries === undefined) throw new ApiError("invalid_json", "The report is not valid JSON.");
   if (!Array.isArray(entries)) throw new ApiError("invalid_request", "The report must be an array.");
   const textOf = (value: unknown) => (typeof value === "string" ? value : "");
   return (entries as ({ token?: unknown; type?: unknown; url?: unknown } | null)[]).flatMap((entry) => {

@@ -299,7 +299,7 @@ function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCos
     const passwords = new Passwords(shared.random, passwordCost);
     signInRoutes(scope, shared, browserSessions, passwords);
     linkRoutes(scope, shared, browserSessions, passwords);
-    accountRoutes(scope, shared, browserSessions, passwords, { hasDashboard: assets !== undefined });
+    accountRoutes(scope, shared, browserSessions, passwords);
     dashboardRoutes(scope, browserSessions, assets);
     authorizeRoutes(scope, shared, browserSessions);
     deviceRoutes(scope, shared, browserSessions);

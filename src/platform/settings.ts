@@ -38,7 +38,7 @@ export interface PlatformSettings extends DeploymentSettings {
   leakKeys?: string | undefined;
   /** Cost of hashing a password. Tests that sign in often use less than the default. */
   passwordCost?: PasswordCost | undefined;
-  /** Folder of the dashboard's built files. Without it /dashboard shows the page that needs none. */
+  /** Folder of the dashboard's built files. Without it, /dashboard leads to the page for sign-in details. */
   dashboard?: string | undefined;
   /** Loads the MCP server at the first request. Without it there is none at /mcp. */
   mcp?: LoadMcp;

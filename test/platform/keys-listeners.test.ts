@@ -5,6 +5,7 @@ import { formatTimestamp } from "../../src/contract/timestamps.ts";
 import { obtainTokens, post, proves } from "./oauth/support/authorization-server.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
+import { sessionApi } from "./oauth/support/sign-in.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;
@@ -80,7 +81,8 @@ it("revoking a grant closes its sessions", async () => {
 it("a user's revocation of access closes the app's sessions", async () => {
   const { access_token } = await listenScope();
   const listener = await listen(access_token);
-  const account = await server.browser.get("/account");
-  await server.browser.submit(account, {}, ({ action }) => action === "/account/apps/revoke");
+  const user = sessionApi(platform.baseUrl, server.browser);
+  const { body: grants } = await user("GET", "/v1/oauth_grants");
+  await user("POST", `/v1/oauth_grants/${grants.data[0].id}/revoke`);
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "revoked_credential" });
 });

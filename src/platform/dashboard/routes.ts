@@ -122,7 +122,7 @@ export function dashboardRoutes(
   const show = async (request: Parameters<BrowserSessions["of"]>[0], reply: FastifyReply) => {
     const browser = await browserSessions.of(request, reply);
     if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
-    // A platform without built dashboard files serves the page that needs none.
+    // The page for sign-in details needs no built files.
     if (assets === undefined) return seeOther(reply, ACCOUNT);
     return reply
       .header("Content-Type", "text/html; charset=utf-8")

@@ -6,7 +6,7 @@ import { matchesRedirectUri } from "../domain/redirect-uris.ts";
 import { html } from "../http/pages/html.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import { formOf, ParameterError, type Parameters, queryOf } from "../http/pages/parameters.ts";
-import type { BrowserSession, BrowserSessions, SignedIn } from "./browser-sessions.ts";
+import { type BrowserSessions, isSignedIn, type SignedIn } from "./browser-sessions.ts";
 import { signInPage } from "./views.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import type { Database } from "../storage/database.ts";
@@ -158,8 +158,10 @@ export function authorizeRoutes(
     reply: FastifyReply,
     act: (authorization: AuthorizationRequest, browser: SignedIn) => Promise<FastifyReply>,
   ) => {
-    const browser = await browserSessions.of(request, reply);
-    if (request.method === "POST") browserSessions.assertCsrf(browser, formOf(request.body));
+    const isForm = request.method === "POST";
+    const browser = isForm
+      ? (await browserSessions.submitted(request, reply)).browser
+      : await browserSessions.of(request, reply);
     const next = request.url;
     try {
       const authorization = await readAuthorizationRequest(database, request.url);
@@ -208,10 +210,6 @@ export function authorizeRoutes(
     );
     return code;
   };
-}
-
-function isSignedIn(browser: BrowserSession): browser is SignedIn {
-  return browser.user !== undefined;
 }
 
 function consent(browser: SignedIn, authorization: AuthorizationRequest, here: string) {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { sessionCookieName } from "../http/authenticate.ts";
 import { PageError } from "../http/pages/page.ts";
-import type { Parameters } from "../http/pages/parameters.ts";
+import { formOf, type Parameters } from "../http/pages/parameters.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Database, Transaction } from "../storage/database.ts";
@@ -26,6 +26,10 @@ export interface BrowserSession {
 }
 
 export type SignedIn = BrowserSession & { user: SessionOwner };
+
+export function isSignedIn(browser: BrowserSession): browser is SignedIn {
+  return browser.user !== undefined;
+}
 
 interface BrowserSessionTools {
   database: Database;
@@ -60,11 +64,19 @@ export class BrowserSessions {
     return { token, csrf: this.#csrfOf(token), userAgent, user, isPasswordless };
   }
 
-  /** Throws PageError if the form was not rendered for this browser and session. */
-  assertCsrf(browser: BrowserSession, form: Parameters): void {
+  /**
+   * Returns the form of a request and the browser that submitted it. Throws PageError if the form was not rendered for
+   * this browser and session.
+   */
+  async submitted(
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<{ browser: BrowserSession; form: Parameters }> {
+    const browser = await this.of(request, reply);
+    const form = formOf(request.body);
     const sent = Buffer.from(form.text("csrf"));
     const expected = Buffer.from(browser.csrf);
-    if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
+    if (sent.length === expected.length && timingSafeEqual(sent, expected)) return { browser, form };
     throw new PageError(
       403,
       "This form is no longer valid",

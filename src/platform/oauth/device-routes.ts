@@ -3,14 +3,14 @@ import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { addressName } from "../../network/addresses.ts";
 import { html } from "../http/pages/html.ts";
 import { seeOther, sendPage, type Page } from "../http/pages/page.ts";
-import { formOf, queryOf } from "../http/pages/parameters.ts";
+import { queryOf } from "../http/pages/parameters.ts";
 import type { Database } from "../storage/database.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Clock } from "../ports.ts";
 import type { CreateLimiter } from "../security/rate-limit.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { signInPage, csrfField } from "./views.ts";
-import type { BrowserSessions, SignedIn } from "./browser-sessions.ts";
+import { type BrowserSessions, isSignedIn, type SignedIn } from "./browser-sessions.ts";
 import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
 import { findClient } from "../storage/oauth-apps.ts";
 import { consentPage } from "./consent-view.ts";
@@ -38,17 +38,13 @@ export function deviceRoutes(
     const browser = await browserSessions.of(request, reply);
     const result = query.get("result");
     if (result !== undefined) return sendPage(reply, 200, donePage(result === "approved"));
-    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
-    const code = query.text("user_code").slice(0, 20);
-    return sendPage(reply, 200, codePage({ ...browser, user: browser.user }, { code }));
+    if (!isSignedIn(browser)) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
+    return sendPage(reply, 200, codePage(browser, { code: query.text("user_code").slice(0, 20) }));
   });
 
   scope.post(OAUTH_PATHS.device, async (request, reply) => {
-    const browser = await browserSessions.of(request, reply);
-    const form = formOf(request.body);
-    browserSessions.assertCsrf(browser, form);
-    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: OAUTH_PATHS.device }));
-    const signedIn = { ...browser, user: browser.user };
+    const { browser, form } = await browserSessions.submitted(request, reply);
+    if (!isSignedIn(browser)) return sendPage(reply, 200, signInPage(browser, { next: OAUTH_PATHS.device }));
     const typed = form.text("user_code").slice(0, 20);
     const names = [browser.user.user_id, addressName(clientAddress(request.raw))];
     const taken = await Promise.all(names.map((name) => limiter.take(name)));
@@ -56,14 +52,14 @@ export function deviceRoutes(
     if (wait > 0) {
       void reply.header("Retry-After", String(wait));
       const problem = `Too many wrong codes: wait ${wait} seconds.`;
-      return sendPage(reply, 429, codePage(signedIn, { code: typed, problem }));
+      return sendPage(reply, 429, codePage(browser, { code: typed, problem }));
     }
     const code = readUserCode(typed);
     const digest = code === undefined ? undefined : userCodeDigest(vault, code);
     const row = digest === undefined ? undefined : await findPendingByUserCode(database, digest, clock.now());
     if (code === undefined || digest === undefined || row === undefined) {
       const problem = "No device is waiting with this code. It may have expired: check the device.";
-      return sendPage(reply, 400, codePage(signedIn, { code: typed, problem }));
+      return sendPage(reply, 400, codePage(browser, { code: typed, problem }));
     }
     await Promise.all(names.map((name) => limiter.release(name)));
 
@@ -72,7 +68,7 @@ export function deviceRoutes(
       return sendPage(
         reply,
         200,
-        consentPage(signedIn, {
+        consentPage(browser, {
           client: (await findClient(database, row.app_id))!,
           scopes: JSON.parse(row.scopes) as Scope[],
           environment: row.environment,
@@ -90,7 +86,7 @@ export function deviceRoutes(
       return sendPage(
         reply,
         400,
-        codePage(signedIn, { code: typed, problem: "This code was already approved or denied." }),
+        codePage(browser, { code: typed, problem: "This code was already approved or denied." }),
       );
     }
     return seeOther(reply, `${OAUTH_PATHS.device}?result=${status}`);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
-import { formOf, queryOf } from "../http/pages/parameters.ts";
+import { queryOf } from "../http/pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import type { Database } from "../storage/database.ts";
 import type { Vault } from "../security/vault.ts";
@@ -62,9 +62,7 @@ export function linkRoutes(
   });
 
   scope.post("/invitation", async (request, reply) => {
-    const browser = await browserSessions.of(request, reply);
-    const form = formOf(request.body);
-    browserSessions.assertCsrf(browser, form);
+    const { browser, form } = await browserSessions.submitted(request, reply);
     const token = form.text("token");
     const password = form.text("password");
     const link = await find(token, INVITATION);

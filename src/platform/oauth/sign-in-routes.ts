@@ -1,7 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { addressName } from "../../network/addresses.ts";
 import type { Passwords } from "../domain/passwords.ts";
-import { formOf } from "../http/pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import type { Database } from "../storage/database.ts";
 import type { CreateLimiter } from "../security/rate-limit.ts";
@@ -67,9 +66,7 @@ export function signInRoutes(
   });
 
   scope.post("/sign-in", async (request, reply) => {
-    const browser = await browserSessions.of(request, reply);
-    const form = formOf(request.body);
-    browserSessions.assertCsrf(browser, form);
+    const { browser, form } = await browserSessions.submitted(request, reply);
     const email = form.text("email").trim().slice(0, 400);
     const password = form.text("password");
     const next = localPath(form.get("next"));
@@ -91,9 +88,7 @@ export function signInRoutes(
   });
 
   scope.post("/sign-out", async (request, reply) => {
-    const browser = await browserSessions.of(request, reply);
-    const form = formOf(request.body);
-    browserSessions.assertCsrf(browser, form);
+    const { browser, form } = await browserSessions.submitted(request, reply);
     await browserSessions.end(reply, browser);
     return seeOther(reply, form.get("next") === undefined ? "/sign-in" : localPath(form.get("next")));
   });

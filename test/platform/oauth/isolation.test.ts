@@ -6,6 +6,7 @@ import { exchange, newProof, obtainCode, obtainTokens, post, proves } from "./su
 import { Browser } from "./support/browser.ts";
 import type { EmbeddedPlatform } from "./support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./support/our-server.ts";
+import { sessionApi } from "./support/sign-in.ts";
 import { type PreparedAccount, startWithTwoAccounts } from "./support/two-accounts.ts";
 
 let platform: EmbeddedPlatform;
@@ -20,6 +21,7 @@ beforeAll(async () => {
 afterAll(() => platform.close());
 
 const serverOf = (account: PreparedAccount) => ourServer({ ...platform, ...account });
+const asSession = (browser: Browser, environment?: string) => sessionApi(platform.baseUrl, browser, environment);
 const me = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).body;
 
 /** One credential of each kind for each account and environment. */
@@ -106,13 +108,6 @@ describe("every operation on an object of another account", () => {
       snapshots: (await api("POST", "/v1/sandbox/snapshots", { name: "isolated" })).body.name,
     };
   }
-
-  const asSession = ({ cookies }: Browser, environment = "sandbox"): Api => {
-    const [[name, value] = []] = cookies;
-    const api = apiOf(platform.baseUrl, undefined);
-    const headers = { Cookie: `${name}=${value}`, "Service-Environment": environment, Origin: platform.baseUrl };
-    return (method, path, body) => api(method, path, body, headers);
-  };
 
   it("returns the same as for an unknown ID", async () => {
     await obtainTokens(servers[0], "public");
@@ -204,17 +199,13 @@ describe("a user of one account", () => {
   });
 
   it("sees the users of their own account, and cannot remove others", async () => {
-    const mine = await servers[0].browser.get("/account");
-    expect(mine.text).not.toContain("owner@other.example");
-    const invited = await servers[1].browser.submit(
-      await servers[1].browser.get("/account"),
-      { email: "member@other.example" },
-      ({ action }) => action === "/account/people",
-    );
-    const outsider = /name="user" value="(usr_\w+)"/.exec(invited.text)![1]!;
-    const csrf = /name="csrf" value="([^"]+)"/.exec(mine.text)![1]!;
-    await servers[0].browser.post("/account/people/remove", { csrf, user: outsider });
-    expect((await servers[1].browser.get("/account")).text).toContain("member@other.example");
+    const [mine, theirs] = [asSession(servers[0].browser), asSession(servers[1].browser)];
+    const emailsOf = async (api: Api) =>
+      (await api("GET", "/v1/users")).body.data.map(({ email }: { email: string }) => email);
+    expect(await emailsOf(mine)).not.toContain("owner@other.example");
+    const { body: outsider } = await theirs("POST", "/v1/users", { email: "member@other.example" });
+    expect((await mine("DELETE", `/v1/users/${outsider.id}`)).status).toBe(404);
+    expect(await emailsOf(theirs)).toContain("member@other.example");
   });
 
   it("cannot take the email address of a user in another account", async () => {
@@ -227,23 +218,17 @@ describe("a user of one account", () => {
 
   it("revokes only their own apps' access", async () => {
     const tokens = await obtainTokens(servers[1], "public");
-    const theirs = await servers[1].browser.get("/account");
-    const grant = /name="grant" value="(gra_\w+)"/.exec(theirs.text)![1]!;
-    const csrf = /name="csrf" value="([^"]+)"/.exec((await servers[0].browser.get("/account")).text)![1]!;
-    await servers[0].browser.post("/account/apps/revoke", { csrf, grant });
+    const { body: grants } = await asSession(servers[1].browser)("GET", "/v1/oauth_grants");
+    const revoke = asSession(servers[0].browser)("POST", `/v1/oauth_grants/${grants.data[0].id}/revoke`);
+    expect((await revoke).status).toBe(404);
     expect(await servers[1].works(tokens.access_token)).toBe(true);
   });
 
   it("has no valid token after being removed", async () => {
-    const owner = servers[0].browser;
-    const invited = await owner.submit(
-      await owner.get("/account"),
-      { email: "leaver@example.com" },
-      ({ action }) => action === "/account/people",
-    );
-    const link = /value="(http[^"]*\/invitation\?token=[^"]*)"/.exec(invited.text)![1]!;
+    const owner = asSession(servers[0].browser);
+    const { body: invited } = await owner("POST", "/v1/users", { email: "leaver@example.com" });
     const browser = new Browser(platform.baseUrl);
-    await browser.submit(await browser.get(link), { password: "correct horse battery" });
+    await browser.submit(await browser.get(invited.invitation_url), { password: "correct horse battery" });
     const removedUser: OurServer = {
       ...servers[0],
       browser,
@@ -254,15 +239,10 @@ describe("a user of one account", () => {
     };
     const tokens = await obtainTokens(removedUser, "public");
     expect((await me(tokens.access_token)).user.email).toBe("leaver@example.com");
-    const page = await owner.get("/account");
-    const user = (await me(tokens.access_token)).user.id as string;
     const wide = await obtainTokens({ ...removedUser, scopes: ["write_api_keys", "read_orders"] }, "public");
-    const { body: key } = await apiOf(platform.baseUrl, wide.access_token)("POST", "/v1/api_keys", {
-      name: "<b>Left</b>",
-    });
-    const removed = await owner.submit(page, { user }, ({ action }) => action === "/account/people/remove");
-    expect(removed.text).toContain("API keys that they created still work");
-    expect(removed.text).toContain(`<bdi>&#60;b&#62;Left&#60;/b&#62;</bdi> <code>${key.id}</code>`);
+    const { body: key } = await apiOf(platform.baseUrl, wide.access_token)("POST", "/v1/api_keys", { name: "Left" });
+    const { body: removed } = await owner("DELETE", `/v1/users/${invited.id}`);
+    expect(removed.api_keys.data).toMatchObject([{ id: key.id, name: "Left" }]);
     expect(await servers[0].works(tokens.access_token)).toBe(false);
     const fields = {
       grant_type: "refresh_token",

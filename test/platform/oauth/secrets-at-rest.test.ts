@@ -16,6 +16,7 @@ import {
 import { Browser } from "./support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
 import { ourServer } from "./support/our-server.ts";
+import { sessionApi } from "./support/sign-in.ts";
 
 const PASSWORD = "correct horse battery";
 
@@ -40,11 +41,8 @@ beforeAll(async () => {
   const details = { email: "ada@example.com", new_password: PASSWORD };
   const page = await server.browser.get("/account");
   await server.browser.submit(page, details, ({ action }) => action === "/account/details");
-  const invitation = await server.browser.submit(
-    await server.browser.get("/account"),
-    { email: "bob@example.com" },
-    ({ action }) => action === "/account/people",
-  );
+  const invite = sessionApi(platform.baseUrl, server.browser);
+  const { body: invited } = await invite("POST", "/v1/users", { email: "bob@example.com" });
   const outsider = new Browser(platform.baseUrl);
   await outsider.get(authorizationUrl(server, "public", proof).href);
   Object.assign(secrets, {
@@ -65,7 +63,7 @@ beforeAll(async () => {
     password: PASSWORD,
     session: [...server.browser.cookies.values()][0],
     outsidersCookie: [...outsider.cookies.values()][0],
-    invitation: /invitation\?token=([\w-]+)/.exec(invitation.text)![1],
+    invitation: new URL(invited.invitation_url).searchParams.get("token"),
     masterKey: readFileSync(`${platform.database}.key`, "utf8").trim(),
   });
 });

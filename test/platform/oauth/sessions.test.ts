@@ -129,19 +129,14 @@ describe("the browser session", () => {
     expect(isSignedIn(await thief.get("/account"))).toBe(false);
   });
 
-  it.each(["/sign-out", "/account/details", "/account/people", "/account/people/remove", "/account/apps/revoke"])(
-    "a form of another site changes nothing: %s",
-    async (path) => {
-      const browser = await signedIn(platform);
-      for (const csrf of ["", "x", "A".repeat(22)]) {
-        expect((await browser.post(path, { csrf, email: "evil@example.com", new_password: PASSWORD })).status).toBe(
-          403,
-        );
-      }
-      const other = await signedIn(platform);
-      const { csrf } = formsOf(await other.get("/account"))[0]!.fields as { csrf: string };
-      expect((await browser.post(path, { csrf, email: "evil@example.com" })).status).toBe(403);
-      expect((await browser.get("/account")).text).not.toContain("evil@example.com");
-    },
-  );
+  it.each(["/sign-out", "/account/details"])("a form of another site changes nothing: %s", async (path) => {
+    const browser = await signedIn(platform);
+    for (const csrf of ["", "x", "A".repeat(22)]) {
+      expect((await browser.post(path, { csrf, email: "evil@example.com", new_password: PASSWORD })).status).toBe(403);
+    }
+    const other = await signedIn(platform);
+    const { csrf } = formsOf(await other.get("/account"))[0]!.fields as { csrf: string };
+    expect((await browser.post(path, { csrf, email: "evil@example.com" })).status).toBe(403);
+    expect((await browser.get("/account")).text).not.toContain("evil@example.com");
+  });
 });

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { apiOf } from "../../support/api.ts";
 import { Browser } from "./support/browser.ts";
 import { startEmbedded } from "./support/embedded-platform.ts";
+import { sessionApi } from "./support/sign-in.ts";
 import { startThirdPartyApp } from "./support/third-party-app.ts";
 
 it("a third-party web application signs a user in and can do exactly what the user approved", async () => {
@@ -47,9 +48,10 @@ it("a third-party web application signs a user in and can do exactly what the us
     expect(response).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
   }
 
-  const account = await atPlatform.get("/account");
-  expect(account.text).toContain("Reports");
-  await atPlatform.submit(account, {}, ({ action }) => action === "/account/apps/revoke");
+  const user = sessionApi(platform.baseUrl, atPlatform);
+  const { body: grants } = await user("GET", "/v1/oauth_grants");
+  expect(grants.data).toMatchObject([{ app_name: "Reports" }]);
+  await user("POST", `/v1/oauth_grants/${grants.data[0].id}/revoke`);
   expect(await call("GET", "/v1/customers")).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
 
   await app.close();

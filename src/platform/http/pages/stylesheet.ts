@@ -41,7 +41,6 @@ dd.code { font: 500 16px/20px var(--mono); letter-spacing: 0.06em; }
 input:not([type=hidden]).code {
   font: 22px/28px var(--mono); letter-spacing: 0.12em; text-align: center; text-transform: uppercase;
 }
-input:not([type=hidden]).link { font: 12px/18px var(--mono); }
 button {
   font: inherit; font-weight: 500; padding: 8px 16px; border-radius: var(--radius); cursor: pointer; min-height: 40px;
   border: 1px solid var(--strong-line); background: var(--page); color: inherit;
@@ -62,8 +61,6 @@ button.small { min-height: 32px; padding: 4px 12px; font-size: 13px; }
 .badge.sandbox { color: var(--soft); background: var(--sunk); }
 .badge.live { color: var(--bad); background: var(--bad-soft); }
 .notice { padding: 10px 14px; border-radius: var(--radius); font-size: 13px; line-height: 20px; margin: 12px 0 20px; background: var(--sunk); }
-.notice p { margin: 0; }
-.notice p + p { margin-top: 6px; }
 .notice.bad { background: var(--bad-soft); color: var(--bad); }
 dl { margin: 20px 0; font-size: 13px; border: solid var(--line); border-width: 1px 0; }
 dl div { display: flex; justify-content: space-between; align-items: baseline; gap: 16px; padding: 8px 0; }
@@ -75,9 +72,6 @@ ul.scopes li { padding: 6px 0 6px 20px; position: relative; }
 ul.scopes li::before { content: ""; position: absolute; left: 4px; top: 14px; width: 6px; height: 6px; border-radius: 50%; background: var(--faint); }
 ul.scopes li.warned::before { border-radius: 1px; background: var(--bad); }
 ul.scopes .warning { display: block; color: var(--bad); font-size: 13px; line-height: 20px; }
-ul.rows li { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; padding: 10px 0; }
-ul.rows li + li { border-top: 1px solid var(--line); }
-ul.rows form { margin: 0; }
 ul.causes li { padding: 8px 0; }
 ul.causes p { margin: 2px 0 0; }
 form.search { display: flex; gap: 8px; align-items: stretch; margin-bottom: 16px; }

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { requestSignInLink } from "../../../../src/platform/admin/client.ts";
+import { type Api, apiOf } from "../../../support/api.ts";
 import { Browser, type Visit } from "./browser.ts";
 import type { EmbeddedPlatform } from "./embedded-platform.ts";
 
@@ -18,6 +19,15 @@ export async function signedIn(platform: EmbeddedPlatform): Promise<Browser> {
   const browser = new Browser(platform.baseUrl);
   expect(isSignedIn(await browser.get(await newLink(platform)))).toBe(true);
   return browser;
+}
+
+/** Returns a function that calls the API with a browser's session, as the dashboard does. */
+export function sessionApi(baseUrl: string, browser: Browser, environment = "sandbox"): Api {
+  const api = apiOf(baseUrl, undefined);
+  return (method, path, body) => {
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    return api(method, path, body, { Cookie: cookie, "Service-Environment": environment, Origin: baseUrl });
+  };
 }
 
 /** Submits the form for email and password. */

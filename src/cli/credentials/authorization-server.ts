@@ -6,7 +6,6 @@ import { createTransport } from "../../client/transport.ts";
 import { CLI_CLIENT_ID } from "../../contract/scopes.ts";
 import { proxiesOf, type RequestContext, tracingOf, userAgentOf } from "../connect.ts";
 import { UserError } from "../errors.ts";
-import type { Profile } from "../settings/profiles.ts";
 
 /** The OAuth server at an address, as the CLI's own client. */
 export async function openAuthorizationServer(context: RequestContext, authUrl: string): Promise<AuthorizationServer> {
@@ -29,22 +28,14 @@ export function explainAuthorization(error: unknown): unknown {
 }
 
 /**
- * Revokes the sessions of a profile at the platform. Returns whether all were revoked; an unreachable platform is no
- * reason to keep credentials. Import this module lazily.
+ * Revokes tokens; a refresh token revokes its whole session. Returns false if the platform could not be reached. Import
+ * this module lazily.
  */
-export async function revokeSessions(context: RequestContext, { auth_url, credentials }: Profile): Promise<boolean> {
-  const tokens = Object.values(credentials).flatMap((stored) =>
-    stored.type === "oauth" ? [stored.refresh_token] : [],
-  );
-  return tokens.length === 0 || (await revokeAll(context, auth_url, tokens));
-}
-
-/** Revokes a leaked token at the platform. Returns false if the platform could not be reached. */
-export function revokeFoundToken(context: RequestContext, authUrl: string, token: string): Promise<boolean> {
-  return revokeAll(context, authUrl, [token]);
-}
-
-async function revokeAll(context: RequestContext, authUrl: string, tokens: readonly string[]): Promise<boolean> {
+export async function revokeTokens(
+  context: RequestContext,
+  authUrl: string,
+  tokens: readonly string[],
+): Promise<boolean> {
   try {
     const server = await openAuthorizationServer(context, authUrl);
     await Promise.all(tokens.map((token) => revokeToken(server, token)));

@@ -125,8 +125,8 @@ async function findLike(client: Client, secret: string): Promise<string | undefi
 /** The platform's response is the same for an unknown token, so the token is tried afterwards. */
 async function revokeToken(context: Context, { secret, kind }: Match): Promise<Outcome> {
   const { authUrl, baseUrl } = targetOf(context, "sandbox");
-  const { revokeFoundToken } = await import("../../../credentials/authorization-server.ts");
-  if (!(await revokeFoundToken(context, authUrl.value, secret))) {
+  const { revokeTokens } = await import("../../../credentials/authorization-server.ts");
+  if (!(await revokeTokens(context, authUrl.value, [secret]))) {
     return { revoked: false, description: `not revoked: cannot reach ${authUrl.value}` };
   }
   if (kind === "refresh_token") return { revoked: true, description: "revoked, if it was issued to this CLI" };

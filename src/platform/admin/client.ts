@@ -1,12 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { formatTimestamp } from "../../contract/timestamps.ts";
 import { API_VERSIONS } from "../../contract/versions.ts";
-import { SIGN_IN_LINKS_PATH, type SignInLink, signInUrl } from "./routes.ts";
+import { newSignInLink, SIGN_IN_LINKS_PATH, type SignInLink } from "./routes.ts";
 import { type DeploymentSettings, openDeployment } from "../deployment.ts";
-import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/users.ts";
 import { Versions } from "../domain/versions.ts";
 import { findSetting, PUBLIC_URL_SETTING } from "../storage/settings.ts";
-import { firstOwner } from "../storage/accounts.ts";
 import { systemClock, systemRandom } from "../ports.ts";
 import { NotServingError } from "../errors.ts";
 
@@ -69,20 +66,11 @@ export async function createSignInLink(settings: DeploymentSettings): Promise<Si
   const versions = new Versions(API_VERSIONS);
   const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom, versions });
   try {
-    const { database, vault, clock } = deployment;
-    const url = await findSetting(database, PUBLIC_URL_SETTING);
-    const owner = await firstOwner(database);
-    if (url === undefined || owner === undefined) throw new NotServingError("No platform has served this database.");
-    const now = clock.now();
-    const tools = { vault, random: systemRandom };
-    const token = await database.write((tx) =>
-      createLinkToken(tx, tools, { userId: owner.id, invitation: false, now }),
-    );
-    return {
-      sign_in_url: signInUrl(Buffer.from(url).toString("utf8"), token),
-      email: owner.email,
-      expires_at: formatTimestamp(now + SIGN_IN_LINK_SECONDS * 1000),
-    };
+    const url = await findSetting(deployment.database, PUBLIC_URL_SETTING);
+    const tools = { ...deployment, random: systemRandom };
+    const link = url && (await newSignInLink(tools, Buffer.from(url).toString("utf8")));
+    if (link === undefined) throw new NotServingError("No platform has served this database.");
+    return link;
   } finally {
     await deployment.close();
   }

@@ -19,18 +19,16 @@ export interface SignInLink {
   expires_at: string;
 }
 
+interface LinkTools {
+  database: Database;
+  vault: Vault;
+  random: Random;
+  clock: Clock;
+}
+
 /** Routes for the administrator of this machine, who proves it with the token in the file next to the database. */
-export function adminRoutes(
-  app: FastifyInstance,
-  {
-    database,
-    vault,
-    random,
-    clock,
-    baseUrl,
-  }: { database: Database; vault: Vault; random: Random; clock: Clock; baseUrl: () => string },
-  token: string,
-): void {
+export function adminRoutes(app: FastifyInstance, tools: LinkTools & { baseUrl: () => string }, token: string): void {
+  const { vault } = tools;
   const expectedDigest = vault.digest(token);
 
   const assertAdministrator = async ({ raw }: FastifyRequest) => {
@@ -47,19 +45,28 @@ export function adminRoutes(
     );
   };
 
-  app.post(SIGN_IN_LINKS_PATH, { onRequest: assertAdministrator }, async (_request, reply): Promise<SignInLink> => {
-    const now = clock.now();
-    const owner = (await firstOwner(database)) ?? missing("user", "owner");
-    const link = await database.write((tx) =>
-      createLinkToken(tx, { vault, random }, { userId: owner.id, invitation: false, now }),
-    );
+  app.post(SIGN_IN_LINKS_PATH, { onRequest: assertAdministrator }, async (_request, reply) => {
     void reply.code(201);
-    return {
-      sign_in_url: signInUrl(baseUrl(), link),
-      email: owner.email,
-      expires_at: formatTimestamp(now + SIGN_IN_LINK_SECONDS * 1000),
-    };
+    return (await newSignInLink(tools, tools.baseUrl())) ?? missing("user", "owner");
   });
+}
+
+/** Returns a link that signs the first owner in once; undefined for a database without accounts. */
+export async function newSignInLink(
+  { database, vault, random, clock }: LinkTools,
+  baseUrl: string,
+): Promise<SignInLink | undefined> {
+  const owner = await firstOwner(database);
+  if (owner === undefined) return undefined;
+  const now = clock.now();
+  const token = await database.write((tx) =>
+    createLinkToken(tx, { vault, random }, { userId: owner.id, invitation: false, now }),
+  );
+  return {
+    sign_in_url: signInUrl(baseUrl, token),
+    email: owner.email,
+    expires_at: formatTimestamp(now + SIGN_IN_LINK_SECONDS * 1000),
+  };
 }
 
 export function signInUrl(baseUrl: string, token: string): string {

@@ -45,6 +45,12 @@ export function invalidFields(errors: FieldError[]): ApiError {
   return new ApiError("invalid_request", `${field} ${first.detail}${more}`, { members: { errors } });
 }
 
+/** Returns the error for a field that names an object that does not exist. */
+export function unknownReference(field: string, noun: string, id: string): ApiError {
+  const detail = `must be the ID of an existing ${noun}; ${id} does not exist`;
+  return invalidFields([{ pointer: `/${field}`, code: "unknown", detail }]);
+}
+
 /** Returns the 503 for a request that may succeed in a second. */
 export function unavailable(detail: string, cause?: Error): ApiError {
   return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });

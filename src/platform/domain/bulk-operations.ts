@@ -3,7 +3,7 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { ApiError, existing, invalidFields } from "./api-error.ts";
+import { ApiError, existing, invalidFields, unknownReference } from "./api-error.ts";
 import { replayEvent, retryDelivery } from "./deliveries.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import {
@@ -45,13 +45,7 @@ export async function createBulkOperation(
   const { environment } = tenant;
   const { endpoint } = filters;
   if (endpoint !== undefined && (await findEndpoint(tx, environment, endpoint)) === undefined) {
-    throw invalidFields([
-      {
-        pointer: "/endpoint",
-        code: "unknown",
-        detail: `must be the ID of an existing endpoint; ${endpoint} does not exist`,
-      },
-    ]);
+    throw unknownReference("endpoint", "endpoint", endpoint);
   }
   const created = createdRangeOf(filters);
   if (created.from !== undefined && created.before !== undefined && created.from > created.before) {

@@ -2,7 +2,7 @@ import { idsOf, isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { ApiError, assertId, existing, invalidFields, missing } from "./api-error.ts";
+import { ApiError, assertId, existing, missing, unknownReference } from "./api-error.ts";
 import { deliverTo, deliverToAll } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
@@ -149,16 +149,7 @@ async function enabledAmong(tx: Transaction, environment: number, ids: readonly 
     const status = (await findEndpoint(tx, environment, id))?.status;
     if (status === "enabled") enabled.push(id);
     else if (status === "disabled") errors.push(endpointDisabled(id));
-    else
-      errors.push(
-        invalidFields([
-          {
-            pointer: "/endpoint",
-            code: "unknown",
-            detail: `must be the ID of an existing endpoint; ${id} does not exist`,
-          },
-        ]),
-      );
+    else errors.push(unknownReference("endpoint", "endpoint", id));
   }
   if (enabled.length === 0 && errors[0] !== undefined) throw errors[0];
   return enabled;

@@ -18,7 +18,7 @@ import {
   updateObject,
 } from "../storage/objects.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { ApiError, invalidFields, shorten, assertId, existing } from "./api-error.ts";
+import { ApiError, assertId, existing, invalidFields, shorten, unknownReference } from "./api-error.ts";
 import { emit } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { RULES } from "./rules/index.ts";
@@ -240,8 +240,7 @@ async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRo
     if (field.of === undefined || id === null || id === before?.[column]) continue;
     const owner = field.of as ObjectKind;
     if ((await findObject(tx, owner, row.environment, id)) === undefined) {
-      const detail = `must be the ID of an existing ${nounOf(owner)}; ${id} does not exist`;
-      throw invalidFields([{ pointer: `/${name}`, code: "unknown", detail }]);
+      throw unknownReference(name, nounOf(owner), id);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { scriptedPageHeaders } from "../../http/pages/page-headers.ts";
+import { scriptedPageHeaders } from "../../http/pages/page.ts";
 
 /** Headers of every page of the documentation. */
 export const DOCUMENT_HEADERS = scriptedPageHeaders("'none'");

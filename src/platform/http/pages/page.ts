@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { html, type Html } from "./html.ts";
-import { pageHeaders } from "./page-headers.ts";
 import { STYLESHEET } from "./stylesheet.ts";
 import type { Environment } from "../../../contract/environments.ts";
 
@@ -29,8 +28,26 @@ export interface Page {
   body: Html;
   /** Origins besides this one to which a form's response may redirect. */
   formTargets?: readonly string[];
-  /** For pages with several short forms. */
+  /** For pages with lists. */
   wide?: boolean;
+}
+
+/** Headers of every page: it loads only what `policy` allows, and cannot be framed. */
+function pageHeaders(...policy: readonly string[]) {
+  return {
+    "Content-Security-Policy": ["default-src 'none'", ...policy, "base-uri 'none'", "frame-ancestors 'none'"].join(
+      "; ",
+    ),
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+  };
+}
+
+/** Headers of a page with scripts: those of this origin only, none inline, and no conversion of text into markup. */
+export function scriptedPageHeaders(formAction: "'self'" | "'none'") {
+  const own = ["script", "style", "img", "font", "connect"].map((kind) => `${kind}-src 'self'`);
+  return pageHeaders(...own, `form-action ${formAction}`, "require-trusted-types-for 'script'", "trusted-types 'none'");
 }
 
 const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLESHEET).digest("base64")}'`;

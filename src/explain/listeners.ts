@@ -15,20 +15,26 @@ const NAME = "your application";
 
 /** Returns which listeners retry an event, or disconnected before they delivered it, beside its deliveries. */
 export function undelivered(chain: Chain, time: TimeFormat): Finding[] {
-  const { event, statistics } = chain;
+  const { event, statistics, listed } = chain;
   if (event === undefined) return [];
+  const isFirst = (listener: string) => listed.every((delivery) => delivery.listener !== listener);
   return (statistics?.listener_results ?? [])
-    .filter(({ result, attempts }) => result === "disconnected" || (result === "forwarding" && attempts.length > 0))
+    .filter(
+      ({ result, attempts, listener }) =>
+        result === "disconnected" ||
+        (result === "forwarding" && (attempts.length > 0 || (isHeld(event, chain) && isFirst(listener)))),
+    )
     .map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
 }
 
 /** Returns what a listener did with an event of which it has no delivery. */
-export function ofResult(found: ListenerResult, { id, type }: Event, chain: Chain, time: TimeFormat): Answer {
+export function ofResult(found: ListenerResult, event: Event, chain: Chain, time: TimeFormat): Answer {
+  const { id, type } = event;
   const { listener, result } = found;
   const forward = forwardOf({ event: id, type, listener }, chain);
   switch (result) {
     case "forwarding":
-      return found.attempts.length > 0 ? retrying(found, id, chain, time) : forwarding(found, { id, type }, chain);
+      return found.attempts.length > 0 ? retrying(found, id, chain, time) : forwarding(found, event, chain);
     case "filtered":
       return {
         code: "not_forwarded",
@@ -64,8 +70,25 @@ export function ofResult(found: ListenerResult, { id, type }: Event, chain: Chai
   }
 }
 
-function forwarding({ listener }: ListenerResult, { id, type }: Pick<Event, "id" | "type">, chain: Chain): Answer {
+/** A listener that runs starts an attempt at once. */
+const MAX_START_MILLISECONDS = 3000;
+
+function isHeld({ created }: Event, { now }: Chain): boolean {
+  return now - Date.parse(created) > MAX_START_MILLISECONDS;
+}
+
+function forwarding({ listener }: ListenerResult, event: Event, chain: Chain): Answer {
+  const { id, type } = event;
   const target = targetOf({ type, listener }, chain);
+  if (isHeld(event, chain)) {
+    return {
+      code: "not_forwarded",
+      summary: `A listener has the event and has reported no attempt: ${target ?? "your application"} is not running or has not responded yet, or the listener is paused`,
+      evidence: `${listener} has not reported a response yet`,
+      action: "Start your application (in `service dev`: press r), or resume the listener (press p), then check again",
+      fix: shellCommand`service why ${id}`,
+    };
+  }
   return {
     code: "delivery_pending",
     summary: `A listener is forwarding the event${target === undefined ? "" : ` to ${target}`}, and no attempt has failed so far`,

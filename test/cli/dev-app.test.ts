@@ -15,8 +15,10 @@ describe("an app that crashes in a terminal", () => {
   it("can be restarted with r, and everything stopped with q", async () => {
     const terminal = await crashing();
     await terminal.waitFor("exited with code 3. Press r to restart it, q to quit");
-    terminal.type("r");
+    terminal.type("?");
     await terminal.waitFor(/Press r [^]*Press r /);
+    terminal.type("r");
+    await terminal.waitFor(/\$ node app\.js[^]*\$ node app\.js[^]*Press r /);
     terminal.type("q");
     expect(await terminal.ended).toBe(3);
   });
@@ -32,8 +34,13 @@ describe("an app that crashes in a terminal", () => {
     const terminal = runInTerminal(["dev"], { cwd: project.folder, env: project.env });
     await terminal.waitFor("Press r to restart it");
     expect((await project.service(["customers", "create", "--email", "ada@example.com"])).exitCode).toBe(0);
-    await terminal.waitFor("customer.created");
+    await terminal.waitFor(/customer\.created[^]* waits until the app runs: press r to restart it/);
     expect(terminal.text()).not.toContain("got one");
+    const jq = ".findings[0] | [.code, .summary, .action] | @tsv";
+    const why = () => project.service(["why", "--json", "--jq", jq]);
+    await expect
+      .poll(async () => (await why()).stdout, { timeout: 30_000 })
+      .toMatch(/^not_forwarded\tA listener has the event and has reported no attempt: .+\tStart your application/);
     terminal.type("r");
     await terminal.waitFor("got one");
     expect(terminal.text()).not.toContain("connection_refused");

@@ -29,6 +29,7 @@ export async function openDisplay(
     print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }, clock),
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
+    hasScreen: false,
     begin() {},
     stop() {},
     settle,

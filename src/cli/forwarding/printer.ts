@@ -14,6 +14,8 @@ export interface Display {
   warn(text: string): void;
   /** Called when the run's clock has been read. */
   clockRead(): void;
+  /** True if `begin` shows a screen, which says that the run is ready. */
+  readonly hasScreen: boolean;
   /** Shows the screen from now on, if there is one. */
   begin(feed: Feed): void;
   /** Restores the terminal. */

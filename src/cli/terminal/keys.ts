@@ -112,11 +112,14 @@ function keyOf(character: string): Key {
 
 const CTRL_C = "\u0003";
 
-/** Resolves with the first of these keys that is pressed; undefined once the signal is aborted. Ctrl-C interrupts. */
+/**
+ * Resolves with the first of these keys that is pressed; undefined once the signal is aborted. Ctrl-C interrupts. Any
+ * other key calls `onOther`.
+ */
 export function keyPressed<Key extends string>(
   keys: readonly Key[],
   { stdin, interrupt }: Context,
-  signal: AbortSignal,
+  { signal, onOther }: { signal: AbortSignal; onOther: () => void },
 ): Promise<Key | undefined> {
   return new Promise((resolve) => {
     const end = (key?: Key): void => {
@@ -130,7 +133,8 @@ export function keyPressed<Key extends string>(
       const typed = data.toString();
       if (typed.includes(CTRL_C)) return interrupt();
       const key = keys.find((candidate) => typed.includes(candidate));
-      if (key !== undefined) end(key);
+      if (key === undefined) onOther();
+      else end(key);
     };
     stdin.setRawMode(true);
     stdin.on("data", onData).resume();

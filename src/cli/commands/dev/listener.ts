@@ -16,6 +16,8 @@ export type Ready = Extract<Report, { event: "ready" }>;
 export interface ListenerObserver {
   /** Called once per session, when it is ready. */
   onReady: (ready: Ready, receivers: Receivers) => void;
+  /** Called when an event arrives while events wait. */
+  onWaiting: () => void;
   /** Called when the sandbox was reset. */
   onReset: () => void;
   /** Receives the error that ended the listener. */
@@ -90,6 +92,8 @@ export class RestartableListener {
       if (this.#isPaused) feed.pause();
     };
     const display = await openDisplay(context, { receivers, clock, begin }, (report) => {
+      // The printer writes the event's own line at the end of this turn of the event loop.
+      if (report.event === "received" && this.#isPaused) return void setImmediate(this.#observer.onWaiting);
       if (report.event === "reset") return this.#observer.onReset();
       if (report.event !== "ready") return;
       if (this.#cursor === "now") this.#cursor = report.cursor;
@@ -127,13 +131,13 @@ async function openDisplay(
   const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers, clock);
   return {
     print(report) {
-      observe(report);
-      if (report.event === "ready") return;
       if (report.event === "hint") print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });
-      else print(report);
+      else if (report.event !== "ready") print(report);
+      observe(report);
     },
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
+    hasScreen: false,
     begin,
     stop() {},
     settle: async () => {},

@@ -79,6 +79,8 @@ class Dev {
   #platform: PlatformProcess | undefined;
   #listener: RestartableListener | undefined;
   #app: ProcessGroup | undefined;
+  /** What paused events wait for. */
+  #awaited = "";
   #isStopping = false;
 
   constructor(
@@ -194,6 +196,7 @@ class Dev {
           this.#sayListening(receivers);
           resolve({ ready, receivers });
         },
+        onWaiting: () => this.#sayState("listen", "waiting", `waits until ${this.#awaited}`),
         onReset: () => {
           if (this.#project.reseed) this.#seed(baseUrl, true).catch((error: unknown) => this.#fail(error));
         },
@@ -207,7 +210,6 @@ class Dev {
     const { run } = this.#project;
     if (run === undefined) return;
     await this.#step(assertPortFree(this.#project));
-    this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
     await this.#step(
       new Promise<void>((resolve) => {
         this.#runApp({ run, variables, target: isLocal(target) ? target : undefined, onReady: resolve });
@@ -220,6 +222,7 @@ class Dev {
     const { run, variables, target, onReady } = app;
     const exited = new AbortController();
     const started = performance.now();
+    this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
     const group = startApp(run, variables, { console: this.#console, context: this.#context });
     this.#app = group;
     group.exited
@@ -232,9 +235,10 @@ class Dev {
       .catch((error: unknown) => this.#fail(error));
     if (target === undefined) return onReady();
     this.#listener!.pause();
+    this.#awaited = `something listens on ${target.host}`;
     const signal = AbortSignal.any([exited.signal, this.#over.signal]);
     const slow = setTimeout(
-      () => this.#sayState("app", "waiting", `events wait until something listens on ${target.host}`),
+      () => this.#sayState("app", "waiting", `events wait until ${this.#awaited}`),
       SLOW_START_MS,
     );
     void untilListening(target, signal).then(() => {
@@ -251,8 +255,11 @@ class Dev {
     const { interactive, output } = this.#context;
     const { signal } = this.#over;
     if (exit.code === 0 || this.#exitWithApp || !interactive || output.json || signal.aborted) return false;
-    this.#sayState("app", "exited", `${howItEnded(exit)}. Press r to restart it, q to quit`, false);
-    return (await keyPressed(["r", "q"], this.#context, signal)) === "r";
+    this.#awaited = "the app runs: press r to restart it, q to quit";
+    const ask = (): void =>
+      this.#sayState("app", "exited", `${howItEnded(exit)}. Press r to restart it, q to quit`, false);
+    ask();
+    return (await keyPressed(["r", "q"], this.#context, { signal, onOther: ask })) === "r";
   }
 
   /** Stops the parts in the reverse order of their start. */

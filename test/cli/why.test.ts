@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import type { Explanation } from "../../src/cli/explanation.ts";
 import { apiOf } from "../support/api.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { servePlatform } from "../support/platform.ts";
 import { startListener } from "../support/listener.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
@@ -262,6 +263,19 @@ describe("service why", () => {
     expect(wide).toEqual([]);
   });
 
+  it("names the newest failed API request without an ID if no delivery has failed", async () => {
+    const empty = await servePlatform();
+    onTestFinished(async () => void (await empty.stop()));
+    const { baseUrl: SERVICE_BASE_URL, sandboxKey: SERVICE_API_KEY } = empty;
+    const rejected = await apiOf(SERVICE_BASE_URL, SERVICE_API_KEY)("POST", "/v1/customers", {});
+    const explained = () => service(["why"], { env: { SERVICE_BASE_URL, SERVICE_API_KEY } });
+    await expect
+      .poll(async () => (await explained()).stderr)
+      .toBe(
+        `No failed deliveries.\nThe newest failed API request: POST /v1/customers 400 invalid_request\nTo explain it: service why ${rejected.headers.get("request-id")}\n`,
+      );
+  });
+
   it("explains without an ID what a listener is still retrying, in a pipe too", async () => {
     const receiver = await startScriptedReceiver({ status: 500, body: "out of stock" });
     receivers.push(receiver);
@@ -281,7 +295,7 @@ describe("service why", () => {
     const { delivery } = await attempted(endpoint);
     const session = runInTerminal(["why"], { env: cli.platform.env, columns: 120 });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain(`Newest failed attempt: ${delivery.id}`);
+    expect(session.text()).toContain(`Newest failure: ${delivery.id}`);
     expect(session.text()).toContain("newest failure");
     await json("deliveries", "cancel", delivery.id);
     await json("events", "replay", delivery.event, "--endpoint", endpoint);

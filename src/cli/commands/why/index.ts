@@ -2,6 +2,7 @@ import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { ApiError } from "../../../client/errors.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -10,6 +11,8 @@ import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { ListedEvent } from "../../../contract/schemas/event.ts";
+import type { RequestLog } from "../../../contract/schemas/request-log.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
@@ -55,28 +58,53 @@ const MAX_CANDIDATES = 10;
 async function newestFailure(context: Context): Promise<string | undefined> {
   const { output } = context;
   const client = await context.client();
-  const get = async <Body>(path: string, query: Record<string, string | number> = {}) =>
+  const get: Get = async <Body>(path: string, query: Record<string, string | number>) =>
     (await client.request<Body>({ method: "GET", path, query })).body;
   const listed = await Promise.all(
     ["failed", "retrying"].map(async (status) => {
       const { data } = await get<{ data: Delivery[] }>(PATH, { status, limit: MAX_CANDIDATES });
-      return Promise.all(data.map(({ id }) => get<Delivery>(`${PATH}/${id}`)));
+      return Promise.all(data.map(({ id }) => get<Delivery>(`${PATH}/${id}`, {})));
     }),
   );
   // The newest first: a listener reports a delivery only after its last attempt.
-  const { listener_results: results } = await get<Statistics>(pathOf("statistics"));
+  const { listener_results: results } = await get<Statistics>(pathOf("statistics"), {});
   const [retried] = results.map(({ event, attempts }) => ({ id: event, key: keyOf(attempts.at(-1)?.at, event) }));
   const keyOfDelivery = (one: Delivery) => keyOf(attemptsOf(one).at(-1)?.at ?? one.created, one.id);
   for (const failed of listed.flat().sort((a, b) => (keyOfDelivery(a) < keyOfDelivery(b) ? 1 : -1))) {
     if (retried !== undefined && retried.key > keyOfDelivery(failed)) break;
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
     if (data.some((one) => isSameReceiver(one, failed))) continue;
-    output.note(`Newest failed attempt: ${failed.id}`);
+    output.note(`Newest failure: ${failed.id}`);
     return failed.id;
   }
-  if (retried === undefined) output.notice("No failed deliveries.");
-  else output.note(`Newest failed attempt: ${retried.id}`);
-  return retried?.id;
+  const id = retried?.id ?? (await newestHeld(get));
+  if (id === undefined) output.notice(`No failed deliveries.${output.quiet ? "" : await failedRequest(get)}`);
+  else output.note(retried === undefined ? `Not delivered yet: ${id}` : `Newest failure: ${id}`);
+  return id;
+}
+
+type Get = <Body>(path: string, query: Record<string, string | number>) => Promise<Body>;
+
+/** Returns the newest event if a listener has it without having reported an attempt. */
+async function newestHeld(get: Get): Promise<string | undefined> {
+  const [event] = (await get<{ data: ListedEvent[] }>(pathOf("event"), { limit: 1 })).data;
+  if (event === undefined) return undefined;
+  const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: event.id });
+  return results.some(({ result }) => result === "forwarding") ? event.id : undefined;
+}
+
+/** Returns the newest API request that failed, in a sentence; empty if there is none, or the credential may not know. */
+async function failedRequest(get: Get): Promise<string> {
+  const lists = await Promise.all(
+    ["4xx", "5xx"].map((status) => get<{ data: RequestLog[] }>(pathOf("request_log"), { status, limit: 1 })),
+  ).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 403) return [];
+    throw error;
+  });
+  const [newest] = lists.flatMap(({ data }) => data).sort((a, b) => (a.id < b.id ? 1 : -1));
+  if (newest === undefined) return "";
+  const { id, method, path, status, error_code: code } = newest;
+  return `\nThe newest failed API request: ${printable([method, path, status, code ?? ""].join(" ").trim())}\n${shellCommand`To explain it: service why ${id}`}`;
 }
 
 /** Returns what sorts by time. Attempts have whole seconds; IDs sort by time after their prefix of four characters. */

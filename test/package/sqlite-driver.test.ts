@@ -53,6 +53,13 @@ it("a Node.js with SQLite needs no driver", async () => {
 });
 
 describe("a Node.js without SQLite", () => {
+  it("cannot run the demo, which says so in sentences", async () => {
+    const { exitCode, stdout } = await spawnCli(["demo", "--once"], { env });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/✗ This Node\.js \([^)]+\) has no SQLite built in\n +Use Node\.js 22\.13 or later, or /);
+    expect(stdout).not.toContain("{");
+  });
+
   it("fails to serve, and suggests the command that installs a driver for all commands", async () => {
     const refused = await spawnCli([...SERVE, "--json"], { env });
     expect([refused.exitCode, refused.stdout]).toEqual([1, ""]);

@@ -138,10 +138,15 @@ function start({ context, env, groups }: Stage, args: readonly string[], input?:
     cwd: env["SERVICE_CONFIG_DIR"]!,
     input,
     onStdout: (record) => record !== undefined && onRecord(record),
-    onStderr: (_record, line) => errors.push(line),
+    onStderr: (record, line) => {
+      const { title, detail } = record ?? {};
+      if (typeof title !== "string") errors.push(line);
+      else errors.push(...new Set([title, String(detail)]));
+    },
   });
   groups.push(group);
-  const failure = (code: number | null) => new UserError(errors.join("\n") || `exited with code ${code}`);
+  const failure = (code: number | null) =>
+    new UserError(context.output.runnable(errors.join("\n")) || `exited with code ${code}`);
   const succeeded = closed.then((code) => {
     if (code !== 0) throw failure(code);
   });

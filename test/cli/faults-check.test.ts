@@ -74,6 +74,12 @@ beforeAll(() => {
     eager: EAGER,
     "gives-up": GIVES_UP,
     idle: "",
+    keyless: `await fetch(process.env.SERVICE_BASE_URL + "/v1/orders");`,
+    broken: `const { SERVICE_BASE_URL: base, SERVICE_API_KEY: key } = process.env;
+      for (const path of ["/v1/orders", "/v1/orders"]) {
+        await fetch(base + path, { method: "POST", headers: { Authorization: "Bearer " + key }, body: "a=1" }).catch(() => {});
+      }
+      process.exit(9);`,
   })) {
     writeFileSync(join(folder, `${name}.mjs`), text);
   }
@@ -142,10 +148,22 @@ describe("service faults check", () => {
     expect(report.checks.find(({ status }) => status === "failed")!.seen).toMatch(/ got .*, and did not come again/);
   });
 
+  it("gives no grade to a command that fails without faults, too", async () => {
+    const { exitCode, stdout, stderr } = await check("broken", "--runs", "3");
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      /Error: The command fails without faults, too: it exited with 9, after POST \/v1\/orders got 415 unsupported_media_type\n/,
+    );
+  });
+
   it("fails if the command sends no request, does not exist, or is missing", async () => {
     expect(await check("idle", "--runs", "1")).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("The command sent no request to the platform"),
+    });
+    expect(await check("keyless", "--runs", "1")).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("The command sent no request with the platform's key: 1 got 401\nIt must use"),
     });
     const unknown = await runCli(["faults", "check", "--", "no-such-command-here"]);
     expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Command not found") });

@@ -31,22 +31,23 @@ export async function runCheck(flags: CheckFlags, command: readonly string[], co
   const seed = flags.seed ?? randomInt(MAX_SEED);
   output.note(`Seed ${seed}. To repeat these faults, pass --seed ${seed}.`);
   const startedAt = performance.now();
-  const platform = await startPlatform();
+  let unauthorized = 0;
+  const platform = await startPlatform({
+    // The request log of the account has no requests without its key.
+    log: (line) => (unauthorized += (JSON.parse(line) as { status?: number }).status === 401 ? 1 : 0),
+  });
   const runs: Run[] = [];
   try {
     for (let index = 0; index < flags.runs; index++) {
-      runs.push(await runOnce(platform, seed + index, command, context));
+      const run = await runOnce(platform, seed + index, command, context);
       context.signal.throwIfAborted();
+      if (index === 0 && run.exitCode !== 0) await assertSucceeds(platform, command, context);
+      runs.push(run);
     }
   } finally {
     await platform.close();
   }
-  if (runs.every(({ requests }) => requests.length === 0)) {
-    throw new UserError("The command sent no request to the platform", {
-      hint: "It must use the URL in SERVICE_BASE_URL and the key in SERVICE_API_KEY.",
-      code: "no_requests",
-    });
-  }
+  if (runs.every(({ requests }) => requests.length === 0)) throw nothingToJudge(unauthorized);
   const report = reportOf(runs, { command, seed, milliseconds: performance.now() - startedAt });
   const name = command.join(" ");
   if (flags.junit !== undefined) {
@@ -57,15 +58,44 @@ export async function runCheck(flags: CheckFlags, command: readonly string[], co
   if (!report.passed) throw new SilentExit(EXIT_CODES.failed);
 }
 
-async function runOnce(platform: Platform, seed: number, command: readonly string[], context: Context): Promise<Run> {
+/** Throws UserError for a command that fails without faults: they prove nothing about it. */
+async function assertSucceeds(platform: Platform, command: readonly string[], context: Context): Promise<void> {
+  const { exitCode, requests } = await runOnce(platform, undefined, command, context);
+  context.signal.throwIfAborted();
+  if (exitCode === 0 || requests.length === 0) return;
+  const failed = requests.findLast(({ status }) => status >= 400);
+  const last =
+    failed && `, after ${failed.method} ${failed.path} got ${failed.status} ${failed.error_code ?? ""}`.trimEnd();
+  throw new UserError(`The command fails without faults, too: it exited with ${exitCode}${last ?? ""}`, {
+    hint: "Make it succeed first. Its output is above.",
+    code: "command_failed",
+  });
+}
+
+function nothingToJudge(unauthorized: number): UserError {
+  const message =
+    unauthorized === 0
+      ? "The command sent no request to the platform"
+      : `The command sent no request with the platform's key: ${unauthorized === 1 ? "1 got" : `${unauthorized} got`} 401`;
+  const hint = "It must use the URL in SERVICE_BASE_URL and the key in SERVICE_API_KEY.";
+  return new UserError(message, { hint, code: unauthorized === 0 ? "no_requests" : "unauthorized" });
+}
+
+/** Without a seed, there are no faults. */
+async function runOnce(
+  platform: Platform,
+  seed: number | undefined,
+  command: readonly string[],
+  context: Context,
+): Promise<Run> {
   await platform.reset();
-  for (const fault of planFaults(seed)) await platform.request("POST", "/v1/faults", fault);
+  for (const fault of seed === undefined ? [] : planFaults(seed)) await platform.request("POST", "/v1/faults", fault);
   const { SERVICE_BASE_URL: url = "", SERVICE_API_KEY: key = "" } = platform.env;
   const { exitCode, error } = await new ChildCommand(command, { SERVICE_BASE_URL: url, SERVICE_API_KEY: key }, context)
     .ended;
   if (error !== undefined) throw error;
   await platform.request("DELETE", "/v1/faults");
-  return { seed, exitCode, requests: await requestsOf(platform) };
+  return { seed: seed ?? 0, exitCode, requests: await requestsOf(platform) };
 }
 
 /** Returns the requests of the command, oldest first. */

@@ -150,7 +150,7 @@ export class Capture {
     const { id = `delivery_${this.#received}`, type = typeOf(request) } = this.identify(headers, body);
     const delivery = { at: now(), id, type, body, bytes, headers };
     const verified = verify?.(content, headers);
-    report({ event: "received", ...delivery, verified });
+    report({ event: "received", ...delivery, path: request.url, verified });
     received(verified === undefined || verified === true ? delivery : { ...delivery, invalid: verified.code });
     if (this.#dispatcher.add({ ...delivery, bytes: content, response })) return;
     // After the turn in which the recording is written.

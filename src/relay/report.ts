@@ -52,6 +52,8 @@ export type Report =
 
 export interface ReceivedReport extends RelayedEvent {
   event: "received";
+  /** The path to which its sender sent it, if that is known. */
+  path?: string | undefined;
   /** Whether its signature is valid, and else why not, if it was verified. `signer` is another provider that signed it. */
   verified?: true | { code: string; message: string; signer?: string } | undefined;
 }

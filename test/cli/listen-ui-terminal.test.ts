@@ -59,7 +59,8 @@ describe("service listen restores the terminal", () => {
     const { screen } = await listenBelowShell();
     screen.type(key);
     await expectRestored(screen, 0);
-    expect(screen.text()).toMatch(/✓ Ready\.[^]*secret {3}whsec_[^]*Summary {2}0 received/);
+    expect(screen.text()).toContain("Summary  0 received");
+    expect(screen.text()).not.toMatch(/Ready|whsec_/);
   });
 
   it.each([

@@ -141,6 +141,7 @@ describe("the list of service listen", () => {
     const screen = await listenOnScreen(["--forward-to", "localhost:1"], { env: cli.platform.env });
     await trigger("customer.created");
     await screen.shows(/❯ [\d:]+ +refused↻ customer\.created/);
+    await screen.shows(/0 failed {2}1 retrying$/m);
   });
 
   it("shows events that match no target as not forwarded", async () => {
@@ -297,6 +298,10 @@ describe("the filter of service listen", () => {
     await only(`!body:amount id:${order}`);
     await only(`status:2xx id:${customer}`, customer);
     await only(`!status:2 id:${customer}`);
+    // Each payload has a field of this name.
+    await only(`created id:${order}`, order);
+    await only(`livemode id:${order}`);
+    await only(`body:livemode id:${order}`, order);
   });
 
   it("accepts pasted text, which elsewhere triggers no keys", async () => {

@@ -77,7 +77,7 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   try {
     const port = await start(capture, flags.port);
     const facts = factsOf(receivers, signing, flags);
-    announce(port, { facts, signing, receivers }, context);
+    if (!display.hasScreen) announce(port, { facts, signing, receivers }, context);
     display.begin(feedOf(capture, port, { facts, signing, receivers, flags }, context));
     await ended;
     // A second Ctrl-C ends the process at once, and must not leave the terminal raw.
@@ -189,8 +189,8 @@ function feedOf(
 ): Feed {
   const { output } = context;
   const { scheme = "service", secretFile } = flags;
-  // A secret in a flag is not shown again.
-  const secret = secretFile === undefined || secretFile === "-" ? [] : ["--secret-file", secretFile];
+  // A secret in a flag, a variable or a pipe is not shown again.
+  const secret = ["--secret-file", secretFile === undefined || secretFile === "-" ? "FILE" : secretFile];
   // There is no sample of a scheme of service.yaml.
   const payload = Object.hasOwn(SCHEMES, scheme) ? [] : ["--payload", "event.json"];
   const send = shellCommand`service webhooks send ${String(port)} --scheme ${scheme} ${[...payload, ...secret]}`.trim();

@@ -27,7 +27,7 @@ function linesOf(row: Row): Line[] {
   const tags = tagsOf(row);
   const lines: Line[] = [
     [[printable(event.type), "strong"], [`  ${printable(event.id)}`], [tags === "" ? "" : `  ${tags}`, "warn"]],
-    [[row.copy === undefined ? "Received  " : "Sent      ", "dim"], [clockTime(at)]],
+    [[row.copy === undefined ? "Received  " : "Sent      ", "dim"], [`${clockTime(at)}${pathOf(row)}`]],
     ...(row.copy === undefined ? signatureLines(event) : []),
     ...earlierLines(row),
   ];
@@ -42,10 +42,27 @@ function linesOf(row: Row): Line[] {
   return [...lines, ...parts.flatMap((part) => (part.length === 0 ? [] : [[], ...part]))];
 }
 
+/** A capture accepts deliveries at every path, and forwards them to one. */
+function pathOf({ copy, event: { path = "/" } }: Row): string {
+  return copy !== undefined || path === "/" ? "" : ` at ${printable(path)}`;
+}
+
 function signatureLines({ verified }: Row["event"]): Line[] {
   if (verified === undefined) return [];
-  const result: Span = verified === true ? ["valid", "good"] : [`invalid: ${printable(verified.message)}`, "bad"];
-  return [[["Signature ", "dim"], result]];
+  if (verified === true)
+    return [
+      [
+        ["Signature ", "dim"],
+        ["valid", "good"],
+      ],
+    ];
+  const problem = verified.code === "header_missing" ? "missing" : "invalid";
+  return [
+    [
+      ["Signature ", "dim"],
+      [`${problem}: ${printable(verified.message)}`, "bad"],
+    ],
+  ];
 }
 
 function earlierLines({ earlier }: Row): Line[] {

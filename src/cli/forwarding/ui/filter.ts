@@ -29,8 +29,9 @@ export function filterProblem(text: string): string | undefined {
 }
 
 /**
- * Returns a test for rows that contain every word in event type, ID, notes, status, payload or response. A word after
- * `!` must not occur in the columns of the list. `type:`, `status:`, `id:` and `body:` name the place. Case is ignored.
+ * Returns a test for rows that contain every word in event type, ID, notes, status, or a value of payload or response. A
+ * word after `!` must not occur in the columns of the list. `type:`, `status:`, `id:` and `body:` name the place. Case is
+ * ignored.
  * Returns undefined for a filter without words.
  */
 export function filterOf(text: string): ((row: Row) => boolean) | undefined {
@@ -70,6 +71,7 @@ function columnsOf(row: Row): string[] {
   return [row.event.type, row.event.id, tagsOf(row), ...statusOf(row)];
 }
 
+/** A name of a field that every payload contains would match every row. */
 function everythingOf(row: Row): string[] {
-  return [...columnsOf(row), ...bodiesOf(row)];
+  return [...columnsOf(row), ...bodiesOf(row).map((body) => body.replaceAll(/"(?:[^"\\]|\\.)*"\s*:/gs, ""))];
 }

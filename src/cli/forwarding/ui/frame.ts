@@ -57,10 +57,11 @@ function stateLine({ lost, paused, feed, clock, size, others }: Model, now: numb
 
 function totalsLine({ history, filter, rows, size }: Model): Line {
   const { received, forwarded, failed, resolved, duplicates } = history.totals;
-  const { waiting, dropped } = history;
+  const { waiting, retrying, dropped } = history;
   const spans: Span[] = [[` ${counted(received)} received  ${counted(forwarded)} forwarded  `]];
   spans.push([`${counted(failed)} failed`, failed > resolved ? "bad" : undefined]);
   if (resolved > 0) spans.push([`  ${counted(resolved)} resolved by resend`, "good"]);
+  if (retrying > 0) spans.push([`  ${counted(retrying)} retrying`, "warn"]);
   if (waiting > 0) spans.push([`  ${counted(waiting)} waiting`, "warn"]);
   if (duplicates > 0) spans.push([`  ${counted(duplicates)} duplicates dropped`, "dim"]);
   const bound = dropped > 0 ? `last ${counted(history.rows.length)} kept ` : "";

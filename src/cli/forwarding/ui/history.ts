@@ -20,7 +20,7 @@ export interface EarlierAttempt {
 
 /** A delivery of a received event, or of a copy. Times are in Unix milliseconds. */
 export interface Row {
-  readonly event: RelayedEvent & Pick<ReceivedReport, "verified">;
+  readonly event: RelayedEvent & Pick<ReceivedReport, "verified" | "path">;
   /** When it was received, or resent. */
   readonly at: number;
   /** How this delivery differs from that of a received event. */
@@ -62,9 +62,14 @@ export class History {
   readonly #pending = new Map<string, Row[]>();
   readonly #resent = new Map<number, Row>();
 
-  /** Number of unfinished deliveries. */
+  /** Number of deliveries without a result so far. */
   get waiting(): number {
-    return this.#pending.size + this.#resent.size;
+    return this.#pending.size + this.#resent.size - this.retrying;
+  }
+
+  /** Number of deliveries that wait for their next attempt. */
+  get retrying(): number {
+    return [...this.#pending.values()].filter(([row]) => row?.outcome !== undefined).length;
   }
 
   /** True while a resend is unfinished. */

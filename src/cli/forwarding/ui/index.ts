@@ -29,6 +29,7 @@ export interface ListenUiOptions {
  * without the UI.
  */
 export class ListenUi implements Display {
+  readonly hasScreen = true;
   readonly #options: ListenUiOptions;
   readonly #screen: FullScreen;
   /** Repeated below the summary, because the screen that showed them is gone. */
@@ -68,7 +69,7 @@ export class ListenUi implements Display {
       this.#model.apply(report, clock.now());
       return this.#drawSoon();
     }
-    print(report);
+    if (report.event !== "ready") print(report);
   }
 
   warn(text: string): void {

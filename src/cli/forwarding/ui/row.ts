@@ -54,7 +54,11 @@ export function titlesOf({ width, type, id }: Columns): string {
 /** Renders one row of the list. The selected row has a mark, and is highlighted if the terminal has color. */
 export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Columns): Span[] {
   const { event, at, outcome } = row;
-  const tags = tagsOf(row);
+  const all = tagsOf(row);
+  // Next to a short type, the number of the attempt leaves the ID its place.
+  const count = all === `attempt ${outcome?.attempt}` ? ` ×${outcome?.attempt}` : "";
+  const countTag = width >= WITH_ID && width < WITH_NOTE && event.type.length + count.length <= type ? count : "";
+  const tags = countTag === "" ? all : "";
   const [status, style] = statusSpan(row);
   const spans: Span[] = [
     [isSelected ? MARKED : UNMARKED, "accent"],
@@ -62,7 +66,7 @@ export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Colu
     ["  "],
     ...fitLine([[status.length > STATUS_WIDTH ? status.replace(" ", "") : status, style]], STATUS_WIDTH),
     [" "],
-    ...fitLine([[printable(event.type)]], type),
+    ...fitLine([[printable(event.type)], [countTag, "warn"]], type),
   ];
   if (width >= WITH_DURATION) {
     const duration = outcome === undefined ? "" : formatDuration(outcome.durationMs);

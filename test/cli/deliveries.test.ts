@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import stringWidth from "string-width";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt, Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
@@ -52,6 +55,24 @@ describe("service deliveries list", () => {
     const { stdout } = await service(["deliveries", "list", "--endpoint", good.id]);
     const { id, created } = first;
     expect(stdout).toBe([id, "succeeded", event.type, "200", "1", good.id, event.id, "", created].join("\t") + "\n");
+  });
+
+  it("shows a listener's timeout in a word, and one line per delivery on 80 columns", async () => {
+    const silent = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => silent.close().closeAllConnections());
+    const { port } = silent.address() as AddressInfo;
+    const args = ["--forward-to", `127.0.0.1:${port}`, "--timeout", "1s", "--retries", "0"];
+    const listener = await startListener(cli.platform.env, args);
+    const event = await json<Event>("trigger", "payment.created");
+    await listener.record(({ event: name }) => name === "forwarded");
+    await listener.interrupt();
+    const list = ["deliveries", "list", "--event", event.id];
+    await expect.poll(async () => (await json<Delivery[]>(...list)).length).toBe(1);
+    const session = runInTerminal(list, { env: cli.platform.env, columns: 80 });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/^dlv_\w{22} {2}failed +payment\.created +timeout +(just now|\d+s ago)$/m);
+    expect((await service(list)).stdout.split("\t")[3]).toBe("timeout");
   });
 
   it.each([

@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { startListener } from "../support/listener.ts";
 import { startPlatformOn } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
@@ -58,6 +61,28 @@ describe("--since last", () => {
     const again = await startListener(env, [...args, "--since", "last"]);
     await got(missed);
     await again.interrupt();
+  });
+
+  it("does not warn about events that another session is forwarding", async () => {
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: createConfigDir() };
+    let requests = 0;
+    const slow = createServer((_request, response) => {
+      if ((requests += 1) === 1) response.end();
+    }).listen(0, "127.0.0.1");
+    await once(slow, "listening");
+    onTestFinished(() => slow.close().closeAllConnections());
+    const args = ["--forward-to", `127.0.0.1:${(slow.address() as AddressInfo).port}`];
+    const first = await startListener(env, args);
+    await trigger("customer.created", 1, env);
+    await first.record(({ event, status }) => event === "forwarded" && status === 200);
+    await first.interrupt();
+    const busy = await startListener(env, args);
+    await trigger("customer.created", 1, env);
+    await expect.poll(() => requests).toBe(2);
+    const beside = await startListener(env, args);
+    await beside.interrupt();
+    expect(beside.stderr()).not.toContain("they are skipped");
+    await busy.kill();
   });
 
   it("stores the position of each listener separately and privately", async () => {

@@ -190,7 +190,7 @@ export class Listening {
 
   async #onReady(ready: Ready): Promise<void> {
     const { flags, command, setup } = this.#options;
-    if (flags.since === undefined) this.#position.startedAt(ready.cursor);
+    if (flags.since === undefined) this.#position.startedAt(ready.cursor, ready.others);
     void this.#readClock();
     const secret = setup.secret ?? ready.secret;
     await this.#files.ready(secret, setup.target);

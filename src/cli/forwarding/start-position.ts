@@ -10,8 +10,11 @@ import type { Receivers } from "./options.ts";
 export interface StartPosition {
   /** The position for `--since last`: the ID after which the same listener stopped, or `now` if it never ran. */
   start(): string;
-  /** Records the position at which a listener without `--since` starts. Warns if that skips events. */
-  startedAt(cursor: string): void;
+  /**
+   * Records the position at which a listener without `--since` starts. Warns if that skips events, unless another
+   * session, which may have received them, is connected.
+   */
+  startedAt(cursor: string, others: number): void;
   /** Saves a position. It is on disk a moment later. */
   moved(cursor: string): void;
   /** Resolves once the last position is on disk. */
@@ -54,9 +57,10 @@ export function openStartPosition({
       warn("This listener has not run before, so there is no position to resume from. Starting now.");
       return "now";
     },
-    startedAt(cursor) {
+    startedAt(cursor, others) {
       if (last === undefined || last === cursor) return;
       skippedTo = cursor;
+      if (others > 0) return;
       // With subscriptions, the newest event may be of another type.
       const arrived = events.length === 0 ? "Events arrived" : "Events may have arrived";
       warn(`${arrived} since this listener last ran; they are skipped. To receive them, pass --since ${last}`);

@@ -1,3 +1,4 @@
+import { serveCommand } from "../contract/shell-command.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 import { isLoopback } from "../network/connect-options.ts";
@@ -137,7 +138,7 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   }
   if (kind === "refused") {
     const hint = isLoopback(url.hostname)
-      ? "Start the platform with `service serve`, or choose another one with --base-url."
+      ? `Start the platform with \`${serveCommand(url)}\`, or choose another one with --base-url.`
       : "Check the port of the base URL, and that the platform is running.";
     return new NetworkError("refused", `Connection refused: nothing listens on ${at}`, hint, { passing: true, cause });
   }

@@ -13,3 +13,8 @@ export function shellCommand(texts: TemplateStringsArray, ...values: readonly (s
 export function shellWord(text: string): string {
   return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
+
+/** Returns the command that starts a platform at a URL of this machine. */
+export function serveCommand({ port }: URL): string {
+  return port === "4010" ? "service serve" : `service serve --port ${port || 80}`;
+}

@@ -78,7 +78,8 @@ describe("service doctor", () => {
     const { exitCode, of } = await diagnose({ SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(1);
     expect(of("platform")).toMatchObject({ status: "failed", detail: expect.stringContaining("nothing listens on") });
-    expect(of("platform").advice).toMatch(/service serve.*SERVICE_BASE_URL/);
+    expect(of("platform").advice).toMatch(/service serve --port 9.*SERVICE_BASE_URL/);
+    expect(of("port").detail).toMatch(/^9 /);
     expect(of("credential")).toMatchObject({ status: "warning", advice: expect.stringContaining("service login") });
     for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
   });

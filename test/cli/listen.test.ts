@@ -34,12 +34,14 @@ describe("flags of service listen", () => {
     const env = { ...on.platform.env, SERVICE_BASE_URL: `http://127.0.0.1:${await freePort()}` };
     const { exitCode, stdout, stderr } = await runCli(["listen", "--", "echo", "ran"], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
-    expect(stderr).toContain("Start the platform with `service serve`, or pass --wait.");
+    expect(stderr).toContain(
+      `Start the platform with \`service serve --port ${new URL(env.SERVICE_BASE_URL).port}\`, or pass --wait.`,
+    );
     expect(stderr).not.toContain("lost");
     const waited = await runCli(["listen", "--wait", "1s"], { env });
     expect([waited.exitCode, waited.stderr]).toEqual([
       7,
-      expect.stringMatching(/Start the platform with `service serve`\.\n$/),
+      expect.stringMatching(/Start the platform with `service serve --port \d+`\.\n$/),
     ]);
   });
 

@@ -163,6 +163,11 @@ describe("service whoami", () => {
     });
   });
 
+  it("names the URL of --base-url in the command to sign in there", async () => {
+    const { stderr } = await terminalOf(createConfigDir())(["customers", "list", "--base-url", platform.baseUrl]);
+    expect(stderr).toContain(`Sign in with \`service login --base-url ${platform.baseUrl}\`, or set SERVICE_API_KEY.`);
+  });
+
   it("exits with 4 if the platform rejects the key", async () => {
     const env = { SERVICE_API_KEY: ANOTHER_KEY, SERVICE_BASE_URL: platform.baseUrl };
     const { exitCode, stderr } = await terminalOf(createConfigDir())(["whoami"], env);

@@ -22,7 +22,7 @@ describe("a command exits with 7", () => {
     expect(await customers(url)).toEqual({
       exitCode: 7,
       stdout: "",
-      stderr: `Error: Connection refused: nothing listens on ${new URL(url).host}\nStart the platform with \`service serve\`, or choose another one with --base-url.\n`,
+      stderr: `Error: Connection refused: nothing listens on ${new URL(url).host}\nStart the platform with \`service serve --port ${new URL(url).port}\`, or choose another one with --base-url.\n`,
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { shellCommand, shellWord } from "../../contract/shell-command.ts";
+import { serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
 import { PROJECT_FILE } from "../project/file.ts";
@@ -149,7 +149,7 @@ export function requireCredential(
 ): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
   const where = environment === "live" ? " for live mode" : "";
-  const login = loginCommand({ profile: profile.value, environment });
+  const login = loginCommand({ profile: profile.value, environment, baseUrl });
   const start = baseUrl.source === "project" ? "Start the platform with `service dev`, which creates a key.\n" : "";
   throw new NotSignedInError(
     `Not signed in: profile "${profile.value}" has no credential${where} in ${settings.settingsDirectory}`,
@@ -159,12 +159,13 @@ export function requireCredential(
 
 /** Returns how to start the platform of a connection, on this machine. */
 export function startHint({ baseUrl }: Pick<Connection, "baseUrl">): string {
-  return `Start the platform with \`service ${baseUrl.source === "project" ? "dev" : "serve"}\``;
+  const command = baseUrl.source === "project" ? "service dev" : serveCommand(new URL(baseUrl.value));
+  return `Start the platform with \`${command}\``;
 }
 
 /** Returns what to do if the platform rejects the credential of a connection. */
 export function rejectedCredentialHint({ credential, profile, environment, baseUrl }: Connection): string {
-  const login = loginCommand({ profile: profile.value, environment });
+  const login = loginCommand({ profile: profile.value, environment, baseUrl });
   if (credential?.source === "project") {
     return `The key is of the database of ${PROJECT_FILE}, so another platform listens at ${baseUrl.value}. Stop it, or set another platform.port in ${PROJECT_FILE}.`;
   }
@@ -196,7 +197,7 @@ function storedCredential(
   }
   if (!isCredential(stored)) {
     throw new UserError(`The ${environment} credential of ${fromProfile} is corrupt`, {
-      hint: `Sign in again: ${loginCommand({ profile: profileName, environment })}`,
+      hint: `Sign in again: ${loginCommand({ profile: profileName, environment, baseUrl })}`,
       code: "settings_file",
     });
   }

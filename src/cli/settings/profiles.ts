@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { Environment } from "../../contract/environments.ts";
 import { UserError } from "../errors.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
 /** An API key, valid until it is revoked or expires. */
@@ -81,13 +82,23 @@ export function withProfile(settings: Settings, name: string, profile: Profile):
   return { ...settings, profiles: { ...settings.profiles, [name]: profile } };
 }
 
-/** Returns the command to sign in again as a profile, for an environment: `service login --profile shop --live`. */
-export function loginCommand({ profile, environment }: { profile: string; environment: Environment }): string {
+/**
+ * Returns the command to sign in again as a profile, for an environment: `service login --profile shop --live`. It names
+ * a URL that only a flag named.
+ */
+export function loginCommand({ profile, environment, baseUrl }: LoginOptions): string {
   const flags = [
+    ...(baseUrl?.source === "flag" ? [shellCommand`--base-url ${baseUrl.value}`] : []),
     ...(profile === DEFAULT_PROFILE ? [] : [`--profile ${profile}`]),
     ...(environment === "live" ? ["--live"] : []),
   ];
   return ["service login", ...flags].join(" ");
+}
+
+interface LoginOptions {
+  profile: string;
+  environment: Environment;
+  baseUrl?: { value: string; source: string };
 }
 
 /** Before it expires, so that it does not expire while a request is in flight. */

@@ -46,7 +46,7 @@ function checkPlatform({ baseUrl, authUrl, platform }: Examination): Finding {
   if (platform.problem !== undefined)
     return failed(
       `${baseUrl.value}: ${platform.problem}`,
-      `${platform.hint ?? `${startHint({ baseUrl })}.`} ${baseUrl.source === "default" ? "This is the default URL" : `The URL is from ${baseUrl.name}`}; to use another, pass --base-url.`,
+      `${platform.hint ?? `${startHint({ baseUrl })}.`} ${baseUrl.source === "flag" ? "" : `${baseUrl.source === "default" ? "This is the default URL" : `The URL is from ${baseUrl.name}`}; to use another, pass --base-url.`}`.trim(),
     );
   const signIn = authUrl.value === baseUrl.value ? "" : `; sign-in at ${authUrl.value} (from ${authUrl.name})`;
   return ok(`${baseUrl.value} responds in ${platform.latencyMs.toFixed(1)} ms (URL from ${baseUrl.name})${signIn}`);
@@ -83,11 +83,14 @@ function checkClock({ platform, testClock }: Examination): Finding {
   return failed(`${detail}: signatures will be rejected as stale`, advice);
 }
 
-async function checkCredential({ credential, environment, profile }: Examination, context: Context): Promise<Finding> {
+async function checkCredential(
+  { credential, environment, profile, baseUrl }: Examination,
+  context: Context,
+): Promise<Finding> {
   const { state, source, problem, hint, scopes, type } = credential;
   const flag = environment === "live" ? " --live" : "";
   if (state === "missing") {
-    const login = loginCommand({ profile: profile.value, environment });
+    const login = loginCommand({ profile: profile.value, environment, baseUrl });
     return warning(`none for the ${environment} environment`, `Sign in: ${login}, or set SERVICE_API_KEY.`);
   }
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
@@ -138,13 +141,15 @@ async function checkSecrets({ credential }: Examination, context: Context): Prom
 }
 
 /** Checks the port of the platform that a command would start here. */
-async function checkPort({ baseUrl }: Examination, context: Context): Promise<Finding> {
-  const isOwn = baseUrl.source === "project" && isLoopback(new URL(baseUrl.value).hostname);
+async function checkPort({ baseUrl, platform }: Examination, context: Context): Promise<Finding> {
+  const isMissing = baseUrl.source === "project" || platform.problem !== undefined;
+  const isOwn = isMissing && isLoopback(new URL(baseUrl.value).hostname);
   const url = new URL(isOwn ? baseUrl.value : DEFAULT_BASE_URL);
   const port = portOf(url);
   const problem = await listenProblem(port);
   if (problem === undefined) return ok(`${port} is free`);
-  const advice = isOwn
+  const isOfProject = isOwn && baseUrl.source === "project";
+  const advice = isOfProject
     ? "Set another platform.port in service.yaml, or auto"
     : "Choose another port: service serve --port 0";
   if (problem !== "EADDRINUSE") return failed(`${port} cannot be opened (${problem})`, advice);

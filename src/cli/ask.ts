@@ -6,7 +6,6 @@ import type { Context } from "./context.ts";
 interface Asked {
   about: string;
   question?: string | undefined;
-  problemOf?: ((text: string) => string | undefined) | undefined;
   choices?: readonly string[] | undefined;
   parse?: ((text: string) => unknown) | undefined;
 }
@@ -22,7 +21,7 @@ export async function askForFlag(flag: Asked, option: Option, { prompts }: Conte
   const parse = flag.parse ?? ((text: string): unknown => text);
   const text = await prompts.text({
     ...question,
-    problemOf: (typed) => problemOf(typed.trim(), parse) ?? flag.problemOf?.(typed.trim()),
+    problemOf: (typed) => problemOf(typed.trim(), parse),
   });
   return parse(text.trim());
 }

@@ -70,8 +70,6 @@ export interface Flag {
   required?: boolean;
   /** What a prompt asks, unless the same as `about`. */
   question?: string | undefined;
-  /** Returns why a typed answer cannot be valid, so that the next question is not asked in vain. */
-  problemOf?: ((text: string) => string | undefined) | undefined;
   /** True for a rarely used flag. docs/commands.md lists it, but help does not. */
   hidden?: boolean;
   /** An earlier name, `--created-after`. It still works, but help does not show it. */
@@ -163,6 +161,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   get: ["show"],
   list: ["ls"],
   revoke: ["rm", "delete"],
+  save: ["snapshot"],
   show: ["get"],
 };
 

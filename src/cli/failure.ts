@@ -77,7 +77,10 @@ export function apiExitCode(status: number): ExitCode {
   return EXIT_CODES.failed;
 }
 
-function hintFor({ status, code, attempts, retryAfter, problem, hint, message }: ApiError): string | undefined {
+function hintFor({ status, code, attempts, retryAfter, problem, hint, message, errors }: ApiError): string | undefined {
+  if (errors.some(({ detail }) => detail.includes("--allow-private-targets"))) {
+    return "To receive events on this machine instead: service listen --forward-to localhost:3000";
+  }
   const [, fault] = /^The fault (flt_\w+) /.exec(message) ?? [];
   if (fault !== undefined) return shellCommand`To remove the fault: service faults remove ${fault}`;
   if (status === 401) return hint ?? "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";

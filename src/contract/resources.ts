@@ -4,7 +4,7 @@ const AMOUNT = {
   type: "amount",
   label: "Amount",
   about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
-  question: "Amount in cents (1999 = 19.99 EUR)",
+  question: "Amount in minor units (1999 = 19.99 EUR, 1999 JPY)",
   required: true,
   inList: true,
   examples: [1999],

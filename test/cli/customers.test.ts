@@ -77,7 +77,13 @@ describe("service customers create", () => {
   });
 
   it("prints the platform's problem details with --json", async () => {
-    const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "nobody", "--json"]);
+    const { exitCode, stdout, stderr } = await service([
+      "customers",
+      "create",
+      "--email",
+      "no..body@example.com",
+      "--json",
+    ]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({
       status: 400,

@@ -77,8 +77,8 @@ describe("service endpoints create", () => {
     [["--url", "https://example.com/hooks"], 2, "--events"],
     [["--events", "*"], 2, "--url"],
     [["--url", "https://example.com/hooks", "--events", "order.*,,"], 2, "separated by commas"],
-    [["--url", "https://example.com/hooks", "--events", "order.complete"], 1, "order.completed"],
-    [["--url", "localhost", "--events", "*"], 1, "url: must be an absolute URL"],
+    [["--url", "https://example.com/hooks", "--events", "order.complete"], 2, "Did you mean order.completed?"],
+    [["--url", "localhost", "--events", "*"], 2, "--url: must be a complete URL such as https://example.com/webhooks"],
   ])("rejects %j", async (args, exitCode, reason) => {
     expect(await service(["endpoints", "create", ...args])).toMatchObject({
       exitCode,

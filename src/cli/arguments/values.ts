@@ -106,9 +106,10 @@ export function parseSubscriptions(text: string): string[] {
   return types;
 }
 
-function assertSubscriptions(subscriptions: readonly string[]): void {
+/** Returns event types and wildcards. Throws InvalidArgumentError with the nearest names if one does not exist. */
+export function assertSubscriptions(subscriptions: string[]): string[] {
   const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);
-  if (unknown === undefined) return;
+  if (unknown === undefined) return subscriptions;
   const near = nearest(unknown, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
   throw new InvalidArgumentError(
     `"${unknown}" is not an event type. ${near.length === 0 ? "To list them: service trigger --list" : `Did you mean ${near.join(" or ")}?`}`,

@@ -2,7 +2,7 @@ import { memberNamesOf } from "../../client/response-check.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
 import type { EventReplay, ListedEvent, Replay } from "../../contract/schemas/event.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
-import { objectId, parseSubscriptions } from "../arguments/values.ts";
+import { assertSubscriptions, objectId, parseSubscriptions } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
@@ -44,7 +44,9 @@ export const command: CommandDefinition = {
   commands: [
     listVerb(EVENTS, {
       filters: [
-        flag("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
+        flag("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`, {
+          parse: (text) => assertSubscriptions([text])[0],
+        }),
         flag("--related <id>", "Filter by object", { parse: objectId }),
         ...SEARCH_FILTERS,
       ],

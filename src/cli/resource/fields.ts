@@ -12,7 +12,7 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { parseHeaders } from "../arguments/headers.ts";
 import { collect, collectList, objectOfPairs, type Pair } from "../arguments/repeated.ts";
-import { duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
+import { assertSubscriptions, duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag, optionOf } from "../command.ts";
 import type { Context } from "../context.ts";
 import { environmentNow } from "../environment-time.ts";
@@ -39,12 +39,14 @@ const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) =
   duration: duration(60, TEN_YEARS),
 };
 
-/** Values that the platform would reject anyway. The platform has more rules. */
-const PROBLEMS: Readonly<Record<string, (text: string) => string | undefined>> = {
-  email: (text) => (/^[^@\s]+@[^@\s]+$/.test(text) ? undefined : "Must be an email address such as ada@example.com"),
-  url: (text) =>
-    /^https?:$/.test(parseUrl(text)?.protocol ?? "") ? undefined : "Must be a URL such as https://example.com/webhooks",
-  currency: (text) => (/^[a-z]{3}$/i.test(text) ? undefined : "Must be a currency code such as EUR"),
+/** What a value must be, if it is certain that the platform rejects any other. The platform has more rules. */
+const FORMATS: Readonly<Record<string, [accepts: (text: string) => boolean, expected: string]>> = {
+  email: [(text) => /^[^@\s]+@[^@\s]+$/.test(text), "an email address such as ada@example.com"],
+  url: [
+    (text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ""),
+    "a complete URL such as https://example.com/webhooks",
+  ],
+  currency: [(text) => /^[a-z]{3}$/i.test(text), "a currency code such as EUR"],
 };
 
 /** The placeholder of a list and how it is read, by the format of its items. */
@@ -55,13 +57,13 @@ const LISTS: Readonly<Record<string, [placeholder: string, Pick<Flag, "parse" | 
   "redirect-uri": ["uri", { collect }],
 };
 
-/** Parses `--events a,b`. The platform checks which of them exist. */
+/** Parses `--events a,b`. */
 function parseList(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) {
     throw new InvalidArgumentError("Must be event types separated by commas, such as 'order.*,customer.created'.");
   }
-  return names;
+  return assertSubscriptions(names);
 }
 
 export function flagOf(name: string, { type, of = "", flag: long = name, choices }: Field, about: string): Flag {
@@ -72,7 +74,15 @@ export function flagOf(name: string, { type, of = "", flag: long = name, choices
   if (type === "list") return declare(...LISTS[of]!);
   const { placeholder = long, reads } = typeOf(type);
   if (choices !== undefined) return declare(placeholder, { choices });
-  return declare(placeholder, reads === undefined ? {} : { parse: PARSERS[reads] });
+  const read = reads === undefined ? undefined : PARSERS[reads];
+  const format = FORMATS[type];
+  if (format === undefined) return declare(placeholder, read === undefined ? {} : { parse: read });
+  const [accepts, expected] = format;
+  const parse = (text: string): unknown => {
+    if (!accepts(text)) throw new InvalidArgumentError(`Must be ${expected}.`);
+    return read?.(text) ?? text;
+  };
+  return declare(placeholder, { parse });
 }
 
 interface Creation<Item> {
@@ -99,7 +109,6 @@ export function createVerb<Item extends { id: string }>(
     ...flagOf(name, field, field.about),
     required: field.required ?? false,
     question: field.question,
-    problemOf: PROBLEMS[field.type],
   }));
   return {
     name: "create",

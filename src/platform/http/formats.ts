@@ -38,7 +38,7 @@ const FORMATS: Record<string, FormatRule> = {
   },
   currency: {
     accepts: isCurrency,
-    expected: "an ISO 4217 currency code in uppercase, such as EUR",
+    expected: "one of the ISO 4217 currency codes, such as EUR",
     keywords: { enum: [...CODES], examples: ["EUR"] },
   },
   timestamp: {

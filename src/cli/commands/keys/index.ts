@@ -118,8 +118,8 @@ export const command: CommandDefinition = {
           flags["scope"] = await context.prompts.many({ message, flag: "--scope", choices: SCOPE_NAMES });
           return;
         }
-        throw new UsageError("No scopes given", {
-          hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
+        throw new UsageError("--scope or --full-access is required", {
+          hint: "For example: --scope customers:read,orders:read. A key with --full-access has all scopes.",
         });
       },
       show: (key, context) => showSecret(context, "api_key", key, KEYS.view),

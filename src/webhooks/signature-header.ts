@@ -75,7 +75,7 @@ export function headerText(header: unknown, name: string): string {
   if (header === undefined || header === null || header === "") {
     throw new SignatureError(
       "header_missing",
-      `the ${name} header is missing: is this request a delivery, or does a proxy drop the header?`,
+      `the ${name} header is missing. Is this request a delivery? A proxy may have dropped the header`,
     );
   }
   if (typeof header !== "string") {

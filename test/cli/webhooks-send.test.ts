@@ -32,6 +32,17 @@ describe("service webhooks send", () => {
     expect(() => verified(scheme, request!)).not.toThrow();
   });
 
+  it("sends a sample of the event type that is named", async () => {
+    const receiver = await startAnyReceiver();
+    const args = ["webhooks", "send", receiver.url, "--secret", SECRET, "--type", "customer.deleted"];
+    expect((await runCli(args)).exitCode).toBe(0);
+    expect(JSON.parse(receiver.requests[0]!.body.toString())).toMatchObject({ type: "customer.deleted" });
+    expect(await send(receiver.url, ["--type", "customer.deleted"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("the payload determines the type"),
+    });
+  });
+
   it("prints the status, the time and the first lines of the response", async () => {
     const receiver = await startAnyReceiver((response) => response.end(`\u001b[31mred\n${"line\n".repeat(20)}`));
     const { stdout } = await send(receiver.url, []);

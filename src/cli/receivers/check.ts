@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { SIGNING_SECRET_PREFIX } from "../../contract/credentials.ts";
+import type { EventType } from "../../contract/event-types.ts";
 import { createIdGenerator } from "../../contract/ids.ts";
 import type { Clock } from "../../receiver-check/exchange.ts";
 import type { Observer } from "../../receiver-check/observer.ts";
@@ -9,6 +10,7 @@ import { Template, TemplateError } from "../../receiver-check/samples.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
 import { SignatureError } from "../../webhooks/index.ts";
 import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
+import { parseEventType } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
 import { asUsage, UsageError } from "../errors.ts";
 import { signingError } from "./secrets.ts";
@@ -86,6 +88,15 @@ export function newSecret(scheme: Scheme): string {
 /** Parses an address as typed: `localhost:3000/webhooks`, a port, a URL. Throws UsageError. */
 export function parseAddress(text: string, name: string): URL {
   return asUsage(() => parseTarget(text).url, TargetError, name);
+}
+
+/** Returns the type of the events to send. Throws UsageError for `--type` if a payload determines it. */
+export function eventTypeOf({ type, payload }: { type?: string; payload?: string }, scheme: Scheme): EventType {
+  if (type === undefined) return "order.completed";
+  if (scheme === SCHEMES.service && payload === undefined) return parseEventType(type);
+  throw new UsageError("--type is for the events of this platform: the payload determines the type", {
+    hint: "To send another type of event, pass --payload with a file that contains one.",
+  });
 }
 
 export interface SamplePayload {

@@ -77,7 +77,7 @@ function adviceFor({ status, failure, excerpt, location }: Response, scheme: Sch
 const UNKNOWN_TYPE = "order.reviewed_by_a_later_version";
 const MINUTE_MILLISECONDS = 60_000;
 
-const ONLY_PLATFORM = "Not checked: only the type of the payload is known";
+const ONLY_PLATFORM = "Not checked: needs a payload of another type, which only the platform's samples have";
 
 export const accepting = (provider: Provider): readonly Check[] => [
   {

@@ -142,6 +142,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         ...SIGNING,
         ...SENDING,
         flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
+        flag("--type <type>", "Event type of the platform's sample (default: order.completed)"),
         pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
         flag("--count <number>", "Number of deliveries, each with its own ID unless --set sets one", {
           parse: wholeNumber(1, MAX_DELIVERIES),

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { EventType } from "../../../contract/event-types.ts";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
 import { isRecord, parseJson, valueAt } from "../../../contract/json.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
@@ -16,7 +17,7 @@ import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError } from "../../errors.ts";
 import { hostKind } from "../../forwarding/options.ts";
-import { parseAddress, type SamplePayload, samplePayload } from "../../receivers/check.ts";
+import { eventTypeOf, parseAddress, type SamplePayload, samplePayload } from "../../receivers/check.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -26,6 +27,7 @@ import { wrapWords } from "../../terminal/wrap.ts";
 import { deliveryHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface SendFlags extends SecretFlags, SchemeFlag {
+  type?: string;
   payload?: string;
   set: Pair[];
   count: number;
@@ -47,10 +49,11 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const given = readHeaders(flags.header, scheme);
   const secrets = await secretsOf(flags, context);
+  const type = eventTypeOf(flags, scheme);
   const ids = createIdGenerator(randomBytes);
   const sample =
     flags.payload === undefined
-      ? (samplePayload(flags.scheme ?? "service", scheme, context) ?? eventOf(ids, context))
+      ? (samplePayload(flags.scheme ?? "service", scheme, context) ?? eventOf(type, ids, context))
       : undefined;
   const bytes = sample?.bytes ?? (await context.readInput(flags.payload!, "--payload"));
   const isJson = warnUnlessJson(bytes, scheme, context);
@@ -115,11 +118,9 @@ function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context):
   return false;
 }
 
-const EVENT_TYPE = "order.completed";
-
-function eventOf(ids: IdGenerator, context: Context): SamplePayload {
-  const notice = `Sending a sample: ${EVENT_TYPE}. To send your own payload, pass --payload.`;
-  return { bytes: Buffer.from(JSON.stringify(sampleEvent(EVENT_TYPE, ids, context.now()))), notice };
+function eventOf(type: EventType, ids: IdGenerator, context: Context): SamplePayload {
+  const notice = `Sending a sample: ${type}. To send your own payload, pass --payload.`;
+  return { bytes: Buffer.from(JSON.stringify(sampleEvent(type, ids, context.now()))), notice };
 }
 
 /** Says which type the headers of the sample give a payload, unless `-H` sets it. */

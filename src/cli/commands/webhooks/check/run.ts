@@ -1,9 +1,15 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { clockOf, newSecret, parseAddress, performCheck, samplePayload } from "../../../receivers/check.ts";
+import {
+  clockOf,
+  eventTypeOf,
+  newSecret,
+  parseAddress,
+  performCheck,
+  samplePayload,
+} from "../../../receivers/check.ts";
 import { checkLine, printReport, testCasesOf } from "../../../terminal/check-report.ts";
 import { writeJunit } from "../../../terminal/junit.ts";
-import { parseEventType } from "../../../arguments/values.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { NO_SECRET, SECRET_VARIABLE, type SecretFlags, secretsIfKnown } from "../../../receivers/secrets.ts";
@@ -11,7 +17,6 @@ import type { Context } from "../../../context.ts";
 import { BrokenPipeError, EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, ObserverError, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
-import { SCHEMES } from "../../../../webhooks/schemes.ts";
 import { LARGEST_PAYLOAD } from "../../../../receiver-check/samples.ts";
 import { RULES } from "../../../../receiver-check/check.ts";
 import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
@@ -29,7 +34,6 @@ export interface CheckFlags extends SecretFlags, SchemeFlag {
   skipVerify?: true;
 }
 
-const DEFAULT_TYPE = "order.completed";
 const WAIT_FOR_SECRET_SECONDS = 300;
 /** Waiting longer for a port on which nothing listens would hide the mistake. */
 const REACH_SECONDS = 10;
@@ -48,11 +52,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
       hint: "To have the check print a new secret and wait for your receiver, pass --wait 5m.",
     });
   }
-  if (flags.type !== undefined && (scheme !== SCHEMES.service || flags.payload !== undefined)) {
-    throw new UsageError("--type is for the events of this platform: the payload determines the type", {
-      hint: "To send another type of event, pass --payload with a file that contains one.",
-    });
-  }
+  const eventType = eventTypeOf(flags, scheme);
   if (flags.junit !== undefined && !existsSync(dirname(resolve(context.cwd, flags.junit)))) {
     throw new UserError(`--junit: the folder of ${flags.junit} does not exist`);
   }
@@ -77,7 +77,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           payload,
           headers,
           secrets,
-          eventType: flags.type === undefined ? DEFAULT_TYPE : parseEventType(flags.type),
+          eventType,
           observer: sink ?? probing,
           waitSeconds,
           reachSeconds: flags.wait ?? REACH_SECONDS,

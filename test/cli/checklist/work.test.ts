@@ -64,6 +64,7 @@ describe("waiting", () => {
     expect(session.text()).toMatch(/✓ Triggered 10 × customer\.created in \d/);
     const piped = await service(["trigger", "customer.created", "--count", "10"]);
     expect(piped).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(piped.stdout).toMatch(/^(EVENT\tcustomer\.created\tevt_\w{22}\n){10}$/);
   });
 });
 

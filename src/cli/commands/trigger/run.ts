@@ -144,7 +144,7 @@ async function triggerMany(
   context: Context,
 ): Promise<Event[]> {
   const { output } = context;
-  const needsEvents = output.json || output.quiet || wait === true;
+  const needsEvents = output.json || output.quiet || !output.terminal || wait === true;
   const events: Event[] = [];
   const bar = output.progress(count, type);
   if (rate !== undefined) bar.limitTo(rate);
@@ -164,9 +164,9 @@ async function triggerMany(
       });
       const event = needsEvents ? await findEvent(client, type, outcome) : undefined;
       if (event !== undefined) events.push(event);
-      if (output.json && event !== undefined) await output.record(event);
-      else if (output.quiet && event !== undefined) output.line(event.id);
-      else if (!output.terminal && !output.json) output.line(`${type}\t${outcome.subject}`);
+      if (event !== undefined && output.json) await output.record(event);
+      else if (event !== undefined && output.quiet) output.line(event.id);
+      else if (event !== undefined && !output.terminal) output.line(`EVENT\t${type}\t${event.id}`);
       done += 1;
       bar.advance();
     }

@@ -35,6 +35,7 @@ export function connect(
 ): Client {
   if (typeof credential === "string") assertSendable(credential);
   const { output } = context;
+  let retried: string[] = [];
   const client = createClient({
     baseUrl: parseBaseUrl(baseUrl, { insecure: context.globals.insecure }),
     credential,
@@ -43,17 +44,29 @@ export function connect(
     proxies: proxiesOf(context),
     random: () => context.random(),
     uuid: () => context.uuid(),
-    onRetry: ({ reason, milliseconds, rateLimit }) => output.waiting(reason, milliseconds, rateLimit),
+    onRetry({ reason, milliseconds, rateLimit }) {
+      if (rateLimit === undefined) retried.push(reason);
+      output.waiting(reason, milliseconds, rateLimit);
+    },
     ...tracingOf(context),
   });
   if (context.globals.dryRun) return dryRunClient(client, output);
   return {
     baseUrl: client.baseUrl,
-    request<Body>(request: ApiRequest) {
+    async request<Body>(request: ApiRequest) {
       const send = () => sendSafely<Body>(client, request, () => context.uuid());
-      return request.isBackground === true ? send() : output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
+      if (request.isBackground === true) return await send();
+      const response = await output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
+      const [reason] = retried;
+      if (reason !== undefined) output.note(`Retried ${counted(retried.length)}: ${reason}`);
+      retried = [];
+      return response;
     },
   };
+}
+
+function counted(retries: number): string {
+  return retries === 1 ? "once" : retries === 2 ? "twice" : `${retries} times`;
 }
 
 /** Sends reads as usual, and ends the command at the first request that would make a change. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Command, Help, Option } from "commander";
-import { definitionOf, pathOf } from "./command.ts";
+import type { Argument, Command, Help, Option } from "commander";
+import { definitionOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
@@ -34,10 +34,7 @@ export function formatHelp(
     section("Usage", hanging(`  ${runnable(`${usageOf(command)} `).trim()}`, width)),
     section(
       "Arguments",
-      items(helper.visibleArguments(command), (argument) => [
-        helper.argumentTerm(argument),
-        helper.argumentDescription(argument),
-      ]),
+      items(helper.visibleArguments(command), (argument) => [helper.argumentTerm(argument), descriptionOf(argument)]),
     ),
     ...commandGroups(command, helper).map(([title, commands]) =>
       section(
@@ -153,7 +150,12 @@ export function fieldsOf(command: Command): readonly string[] {
   return fields === undefined || FIELDS_ELSEWHERE.has(command.name()) ? [] : fields.fields;
 }
 
-export function descriptionOf({ description, argChoices, defaultValue, defaultValueDescription }: Option): string {
+export function descriptionOf({
+  description,
+  argChoices,
+  defaultValue,
+  defaultValueDescription,
+}: Argument | Option): string {
   const isShown = typeof defaultValue !== "boolean" && !(Array.isArray(defaultValue) && defaultValue.length === 0);
   const notes = [
     ...(argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`]),
@@ -178,14 +180,21 @@ function footer(command: Command, isRoot: boolean): string {
       "",
     ].join("\n");
   }
-  const hasMore = (definitionOf(command)?.options ?? []).some(({ hidden }) => hidden);
+  const hasMore = rareFlags(command).some(({ hidden }) => hidden);
   return [
     command.commands.length > 0
       ? `For help on a command: ${pathOf(command)} <command> --help`
       : "For the global flags: service --help",
-    ...(hasMore ? [`For all flags: ${guidePath("commands.md")}`] : []),
+    ...(hasMore ? [`For all flags: ${pathOf(command).replace(" ", " help ")} --all`] : []),
     "",
   ].join("\n");
+}
+
+/** Returns the rarely used flags of a command, which its help omits. */
+export function rareFlags(command: Command): Option[] {
+  const rare = (definitionOf(command)?.options ?? []).filter(({ hidden }) => hidden);
+  const names = new Set(rare.map((flag) => optionOf(flag).long));
+  return command.options.filter(({ long }) => names.has(long));
 }
 
 /** Returns the path of a guide in the package, or of their folder. Only bundled code knows its own folder. */

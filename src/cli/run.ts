@@ -89,7 +89,7 @@ const PROGRAM: CommandDefinition = {
   about: "Build and test webhook integrations on your own machine",
   examples: [
     "service demo                                # end-to-end demo",
-    "service dev                                 # run platform, listener and your app",
+    "service dev                                 # platform, listener and app",
     "service listen --forward-to localhost:3000  # forward events to your app",
     "service trigger order.completed             # trigger an event",
     "service why                                 # explain the newest failure",

@@ -49,6 +49,10 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       ["customers", "list", "--emial", "x"],
       'Error: Unknown option "--emial"\nDid you mean --email?\nSee `service customers list --help`.\n',
     ],
+    [
+      ["customers", "list", "--output", "json"],
+      'Error: Unknown option "--output"\nDid you mean --json?\nSee `service customers list --help`.\n',
+    ],
     [["--jsn"], 'Error: Unknown option "--jsn"\nDid you mean --json?\nSee `service --help`.\n'],
     [["customers", "create"], "Error: --email is required\nSee `service customers create --help`.\n"],
     [["customers", "create", "--email"], "Error: --email needs a value\nSee `service customers create --help`.\n"],

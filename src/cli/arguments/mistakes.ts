@@ -18,7 +18,13 @@ export function rejectSwallowedFlags(command: Command): void {
 }
 
 /** What other commands call a flag. */
-const SYNONYMS: Readonly<Record<string, string>> = { timeout: "within", within: "timeout" };
+const SYNONYMS: Readonly<Record<string, string>> = {
+  timeout: "within",
+  within: "timeout",
+  output: "json",
+  format: "json",
+  template: "jq",
+};
 
 /** Dashes occur in every flag, so they are not compared. */
 function nearestFlags(flag: string, options: readonly Option[]): string[] {

@@ -90,8 +90,6 @@ export const command: CommandDefinition = {
     },
     {
       name: "cancel",
-      // Ctrl-C during an advance does the same.
-      hidden: true,
       about: "Stop an advance at the current time",
       fields: CLOCK,
       examples: ["service clock cancel"],

@@ -1,5 +1,6 @@
 import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
 import { basename } from "node:path";
 import type { TextStream } from "../terminal/text-stream.ts";
 
@@ -9,14 +10,19 @@ const SHELLS: readonly Shell[] = ["bash", "zsh", "fish", "powershell"];
 export const command: CommandDefinition = {
   name: "completion",
   about: "Generate a shell completion script for commands, flags, event types, profiles and IDs",
-  args: [{ arg: "<shell>", about: "Shell", choices: SHELLS }],
+  args: [{ arg: "[shell]", about: "Shell (default: that of $SHELL)", choices: SHELLS }],
   examples: [
     "source <(service completion bash)                               # in ~/.bashrc",
     "source <(service completion zsh)                                # in ~/.zshrc, after compinit",
     "service completion fish > ~/.config/fish/completions/service.fish",
     "service completion powershell | Out-String | Invoke-Expression  # in $PROFILE",
   ],
-  run: ({ stdout }: Context, shell: Shell) => printScript(shell, process.argv[1] ?? "", stdout),
+  run({ stdout, env }: Context, named: Shell | undefined) {
+    const own = basename(env["SHELL"] ?? "");
+    const shell = named ?? SHELLS.find((known) => known === own);
+    if (shell === undefined) throw new UsageError(`<shell> is required: ${SHELLS.join(", ")}`);
+    printScript(shell, process.argv[1] ?? "", stdout);
+  },
 };
 
 type Shell = "bash" | "zsh" | "fish" | "powershell";

@@ -22,7 +22,7 @@ const FILTERS: readonly Flag[] = [
   flag("--path <path>", "Filter by exact path, such as /v1/customers"),
   flag("--status <code>", "Filter by status code, or a class such as 4xx", { parse: parseStatus }),
   flag("--key <id>", "Filter by API key", { parse: objectId }),
-  flag("--reads <which>", "Hide successful GET and HEAD requests", { choices: ["failed"] }),
+  flag("--reads <which>", "Of GET and HEAD requests, show only these", { choices: ["failed"] }),
 ];
 
 /** Methods are uppercase in HTTP, but may be typed in any case. */
@@ -140,7 +140,10 @@ export const command: CommandDefinition = {
     {
       name: "tail",
       about: "Follow API requests until Ctrl-C",
-      options: [...FILTERS, flag("--all", "Also show successful reads of `service` commands")],
+      options: [
+        ...FILTERS,
+        flag("--own-reads", "Also show successful reads of `service` commands", { formerly: "--all" }),
+      ],
       fields: LOGS.view,
       examples: ["service logs tail", "service logs tail --status 500", "service logs tail --json"],
       run: runTail,
@@ -154,24 +157,24 @@ const METHOD_WIDTH = "DELETE".length;
 /** A request is listed once it has finished, under its start time. None takes longer than this. */
 const MAX_REQUEST_MILLISECONDS = 60_000;
 
-type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue> & { all?: true };
+type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue> & { ownReads?: true };
 
-const HIDDEN_READS = "Successful reads of `service` commands are hidden; to show them, pass --all.";
+const HIDDEN_READS = "Successful reads of `service` commands are hidden; to show them, pass --own-reads.";
 
 /** What commands read themselves would hide what applications do. */
 function isOwnRead({ client, method, status }: RequestLog): boolean {
   return client === "service-cli" && (method === "GET" || method === "HEAD") && status < 400;
 }
 
-async function runTail(context: Context, { method, path, status, key, reads, all }: Filters): Promise<void> {
+async function runTail(context: Context, { method, path, status, key, reads, ownReads }: Filters): Promise<void> {
   const spans = await import("../terminal/spans.ts");
   const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context, spans.cutMiddle));
   await followList<RequestLog>(context, {
     path: LOGS.path,
     query: { method, path, status, key, reads },
     maxLag: MAX_REQUEST_MILLISECONDS,
-    filter: (log) => all === true || !isOwnRead(log),
-    ready: `Following API requests. Press Ctrl-C to stop.${all ? "" : `\n${HIDDEN_READS}`}`,
+    filter: (log) => ownReads === true || !isOwnRead(log),
+    ready: `Following API requests. Press Ctrl-C to stop.${ownReads ? "" : `\n${HIDDEN_READS}`}`,
     waiting: "Waiting for requests",
     print,
   });

@@ -43,6 +43,11 @@ describe("suggestions", () => {
     [["customers", "list", "--prof"], ["--profile"]],
     [["customers", "create", "--dr"], ["--dry-run"]],
     [
+      ["webhooks", "check", "--scheme", "st"],
+      ["standard", "stripe"],
+    ],
+    [["clock", "can"], ["cancel"]],
+    [
       ["orders", "list", "--status", ""],
       ["pending", "completed", "canceled"],
     ],
@@ -172,6 +177,9 @@ describe("completion scripts", () => {
     const { exitCode, stderr } = await runCli(["completion", "tcsh"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("bash, zsh, fish, powershell");
+    expect(await runCli(["completion"], { env: { SHELL: "/bin/tcsh" } })).toMatchObject({ exitCode: 2, stdout: "" });
+    const ofUser = await runCli(["completion"], { env: { SHELL: "/usr/bin/fish" } });
+    expect(ofUser.stdout).toContain("complete -c service");
   });
 });
 

@@ -234,6 +234,9 @@ async function valuesOfOption(option: Option, command: Command, context: Context
   if (name === "profile") return { suggestions: profiles(context) };
   if (name === "events") return { suggestions: plainSuggestions(EVENT_TYPES), list: true };
   if (name === "type") return { suggestions: plainSuggestions(EVENT_TYPES) };
+  if (name === "scheme") {
+    return { suggestions: plainSuggestions((await import("../../receivers/scheme.ts")).SCHEME_NAMES) };
+  }
   if (name === "scope") return { suggestions: plainSuggestions(SCOPES), list: true };
   // `--endpoint <id>` takes the ID of a webhook endpoint.
   const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { nearest } from "../../../contract/nearest.ts";
 import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
-import { type CommandDefinition, type CommandEntry, pathOf, type Suggestion } from "../../command.ts";
+import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestion } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { guidePath, hanging } from "../../help-layout.ts";
+import { guidePath, hanging, rareFlags } from "../../help-layout.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 
 /** Texts of `service help <topic>`, and the page of docs/ with more. */
@@ -160,8 +160,9 @@ export const command: CommandDefinition = {
       suggest: (before, _context, commands) => suggestNames(before, commands),
     },
   ],
-  run: (context: Context, names: readonly string[], _flags: object, help: Command) =>
-    runHelp(names, help.parent!, context),
+  options: [flag("--all", "Include rarely used flags")],
+  run: (context: Context, names: readonly string[], flags: { all?: true }, help: Command) =>
+    runHelp(names, flags, help.parent!, context),
 };
 
 async function suggestNames(
@@ -185,7 +186,7 @@ function fitted(line: string, width: number): string[] {
   return line.startsWith(" ") ? hanging(line, width) : wrapWords(line, width);
 }
 
-function runHelp(names: readonly string[], program: Command, context: Context): void {
+function runHelp(names: readonly string[], { all }: { all?: true }, program: Command, context: Context): void {
   const [name] = names;
   // `help webhooks` is a topic, `help webhooks verify` a command.
   const topic = names.length === 1 && Object.hasOwn(TOPICS, name!) ? TOPICS[name!] : undefined;
@@ -212,5 +213,6 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
           : `To list them: ${pathOf(command)} --help`,
     });
   }
+  if (all) rareFlags(command).forEach((option) => option.hideHelp(false));
   command.outputHelp();
 }

@@ -25,6 +25,18 @@ describe("service keys scan", () => {
     expect(result.stderr).toContain("5 credentials in 5 places.");
   });
 
+  it("says which files `service dev` wrote", async () => {
+    write("service.yaml", "env: { file: .env.local }\n");
+    write(".env.local", newKey());
+    write(".service/platform.db-credentials", newKey());
+    write("other.txt", newKey());
+    const { exitCode, stderr } = await scan();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      "`service dev` wrote .env.local, .service/platform.db-credentials for this machine: keep them out of git.\n",
+    );
+  });
+
   it("exits with 0 for text that only looks like a key", async () => {
     const key = newKey();
     write(

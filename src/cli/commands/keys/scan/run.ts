@@ -1,4 +1,4 @@
-import { relative, resolve } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import type { CredentialKind } from "../../../../contract/credentials.ts";
 import type { Environment } from "../../../../contract/environments.ts";
 import type { Context } from "../../../context.ts";
@@ -41,6 +41,7 @@ export async function runScan(given: string, flags: ScanFlags, context: Context)
   );
   const distinct = new Set(findings.map(({ secret }) => secret)).size;
   output.warn(conclusion(distinct, findings.length, flags, outcomes));
+  await noteOwnFiles(findings, context);
   throw new SilentExit(EXIT_CODES.failed);
 }
 
@@ -83,6 +84,33 @@ function conclusion(
   return staged === true
     ? `${found} If you remove it before you commit, you do not need to revoke it.`
     : `${found} Removing them is not enough, because others may have read them. To revoke them, pass --revoke.`;
+}
+
+/** Says which of the files `service dev` wrote: a credential there has not leaked. */
+async function noteOwnFiles(findings: readonly Finding[], context: Context): Promise<void> {
+  const { projectFolder, cwd, output } = context;
+  if (!context.hasProjectFile) return;
+  const { OWN_FOLDER } = await import("../../../project/platform.ts");
+  const envFile = await envFileOf(projectFolder);
+  const own = new Set(
+    findings.flatMap(({ path, commit }) => {
+      const name = relative(projectFolder, resolve(cwd, path));
+      return commit === null && (name.startsWith(OWN_FOLDER + sep) || name === envFile) ? [path] : [];
+    }),
+  );
+  if (own.size === 0) return;
+  output.notice(`\`service dev\` wrote ${[...own].map(printable).join(", ")} for this machine: keep them out of git.`);
+}
+
+/** Errors of the project file do not matter here. */
+async function envFileOf(folder: string): Promise<string | undefined> {
+  const { ProjectFileError, readProject } = await import("../../../project/read.ts");
+  try {
+    return readProject(folder, "env")?.project.env?.file;
+  } catch (error) {
+    if (error instanceof ProjectFileError) return undefined;
+    throw error;
+  }
 }
 
 /** A finding for output: enough to locate it, not enough to use it. */

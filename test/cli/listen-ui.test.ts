@@ -144,6 +144,12 @@ describe("the list of service listen", () => {
     await screen.shows(/0 failed {2}1 retrying$/m);
   });
 
+  it("shows the number of an attempt next to the type on 80 columns, and the whole ID", async () => {
+    const screen = await listenOnScreen(["--forward-to", "localhost:1"], { env: cli.platform.env, columns: 80 });
+    const id = await trigger("customer.created");
+    await screen.shows(new RegExp(`refused↻ customer\\.created ×2 .* ${id}`));
+  });
+
   it("shows events that match no target as not forwarded", async () => {
     const screen = await listenOnScreen([], { env: cli.platform.env });
     await screen.shows("events are not forwarded");

@@ -12,12 +12,12 @@ const failure = async (...args: string[]): Promise<string[]> => {
 describe("an error about a field", () => {
   it.each([
     [
-      ["endpoints", "create", "--url", "https://example.com/hooks", "--events", "order.*,nothing"],
-      /^Error: --events: must be an event type/,
+      ["endpoints", "create", "--url", "https://user:word@example.com/hooks", "--events", "order.*"],
+      /^Error: --url: must /,
     ],
     [["keys", "create", "--scope", "orders:read", "--ip-allow", "nowhere"], /^Error: --ip-allow: must be an address/],
     [["customers", "list", "--since", "1h", "--until", "2h"], /^Error: --since: must be before --until/],
-    [["customers", "create", "--email", "ada"], /^Error: --email: must be an email address/],
+    [["customers", "create", "--email", "ada..@example.com"], /^Error: --email: must be an email address/],
     [
       ["sandbox", "save", "two customers"],
       /^Error: <name>: must be a name of 1 to 64 letters, digits, dots, hyphens and underscores/,
@@ -35,7 +35,7 @@ describe("an error about a field", () => {
   });
 
   it("is the API's error with --json", async () => {
-    const { stderr } = await cli.service(["customers", "create", "--email", "ada", "--json"]);
+    const { stderr } = await cli.service(["customers", "create", "--email", "ada..@example.com", "--json"]);
     expect(JSON.parse(stderr)).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/email" }] });
   });
 });

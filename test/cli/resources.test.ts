@@ -98,9 +98,9 @@ describe("service events", () => {
     expect(new Set(types.map((type) => type.split(".")[0]))).toEqual(new Set(["payment"]));
   });
 
-  it("lists the event types if the type is unknown", async () => {
+  it("suggests the nearest event type if the type is unknown", async () => {
     const { exitCode, stderr } = await service(["events", "list", "--type", "order.complet"]);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain("order.completed");
   });
 });

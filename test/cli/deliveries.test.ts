@@ -72,7 +72,11 @@ describe("service deliveries list", () => {
     const session = runInTerminal(list, { env: cli.platform.env, columns: 80 });
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/^dlv_\w{22} {2}failed +payment\.created +timeout +(just now|\d+s ago)$/m);
-    expect((await service(list)).stdout.split("\t")[3]).toBe("timeout");
+    const [id, , , response] = (await service(list)).stdout.split("\t");
+    expect(response).toBe("timeout");
+    const details = runInTerminal(["deliveries", "get", id!], { env: cli.platform.env, columns: 120 });
+    expect(await details.ended).toBe(0);
+    expect(details.text()).toMatch(/^Created +\S+Z {2}\(.+\), by the listener's report$/m);
   });
 
   it.each([

@@ -45,6 +45,12 @@ const RECEIVER: Column<Delivery> = {
   label: "Receiver",
   text: ({ endpoint, listener }) => endpoint ?? listener ?? "",
 };
+/** A listener reports a delivery after its last attempt. */
+const REPORTED_AT: Column<Delivery> = {
+  ...CREATED_AT,
+  text: (delivery, view) =>
+    CREATED_AT.text(delivery, view) + (view.terminal && delivery.listener !== null ? ", by the listener's report" : ""),
+};
 /** In the sandbox's own time, for which a relative time would be wrong. */
 const NEXT: Column<Delivery> = { label: "Next attempt", text: ({ next_attempt }) => next_attempt ?? "" };
 
@@ -64,7 +70,7 @@ const DELIVERIES: Resource<Delivery> = {
       { ...NEXT, optional: true },
       { ...CREATED, optional: false },
     ],
-    details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, CREATED_AT],
+    details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, REPORTED_AT],
   },
 };
 

@@ -276,6 +276,13 @@ describe("service why", () => {
       );
   });
 
+  it("indents what does not fit a line on 40 columns", async () => {
+    const { event } = await attempted(await receiverThat({ status: 200 }));
+    const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 40 });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(new RegExp(`^Event {5}order\\.created\\n {10}${event.id}$`, "m"));
+  });
+
   it("explains without an ID what a listener is still retrying, in a pipe too", async () => {
     const receiver = await startScriptedReceiver({ status: 500, body: "out of stock" });
     receivers.push(receiver);

@@ -111,18 +111,18 @@ const WORD_STARTS = /(?<= )(?! )/;
 
 /**
  * Breaks a line with sequences for styles between words, or within a word that fits no line. Styles continue on the next
- * line, and end with each.
+ * line, and end with each. Continuation lines are indented.
  */
-export function wrapStyled(text: string, width: number): string[] {
+export function wrapStyled(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   let [line, style, used] = ["", "", 0];
   const next = (): void => {
     lines.push(style === "" ? line.trimEnd() : `${line.trimEnd()}${RESET}`);
-    [line, used] = [style, 0];
+    [line, used] = [" ".repeat(indent) + style, indent];
   };
   for (const word of text.split(WORD_STARTS)) {
     const size = widthOf(word.replaceAll(STYLE, "").trimEnd());
-    if (used > 0 && used + size > width) next();
+    if (used > (lines.length > 0 ? indent : 0) && used + size > width) next();
     for (const part of word.split(STYLE_OR_NOT)) {
       if (part.startsWith("\u001b[")) {
         line += part;

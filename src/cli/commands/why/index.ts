@@ -149,7 +149,7 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
     .map(({ subject }) => shellCommand`service why ${subject}`);
   if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
   const led = chainLines(chain, styles);
-  if (led.length > 0) lines.push("", ...(terminal ? led.flatMap((line) => wrapStyled(line, width)) : led));
+  if (led.length > 0) lines.push("", ...(terminal ? led.flatMap((line) => wrapStyled(line, width, LABEL_WIDTH)) : led));
   for (const { summary } of findings.filter(isNote)) {
     lines.push("", ...foldText(sentence(summary), width, 3).map((line) => styles.dim(line)));
   }

@@ -39,6 +39,8 @@ export interface Chain {
   request: RequestLogDetail | undefined;
   /** The API key of a request that was rejected because of it. */
   key: ApiKey | undefined;
+  /** The request that used the Idempotency-Key of a rejected one for another body. */
+  earlier: RequestLogDetail | undefined;
   subject: SomeObject | undefined;
   event: Event | undefined;
   /** Other events about the same object, newest first. */
@@ -145,6 +147,7 @@ class ChainReader {
       key: KEY_ERRORS.has(causing?.error_code ?? null)
         ? await this.#optional<ApiKey>("api_key", causing?.key)
         : undefined,
+      earlier: causing?.error_code === "idempotency_key_reused" ? await this.#firstUseOfKey(causing) : undefined,
       subject: current,
       event,
       otherEvents,
@@ -194,6 +197,7 @@ class ChainReader {
       changes: new Map(),
       request: undefined,
       key: undefined,
+      earlier: undefined,
       subject: undefined,
       event: undefined,
       statistics: undefined,
@@ -201,6 +205,13 @@ class ChainReader {
       operation: undefined,
       missingScopes: [...this.#missing],
     };
+  }
+
+  /** Returns the successful request that used the Idempotency-Key of a later one first. */
+  async #firstUseOfKey({ id, path, idempotency_key: key }: RequestLogDetail): Promise<RequestLogDetail | undefined> {
+    const listed = await this.#allowed(() => this.#requests({ path, method: "POST" }, MAX_LISTED));
+    const first = listed?.data.findLast((other) => other.idempotency_key === key && other.id < id);
+    return this.#optional<RequestLogDetail>("request", first?.id);
   }
 
   #requests(filters: Record<string, string>, limit: number) {

@@ -7,7 +7,7 @@ import { ofEndpoint } from "./endpoint.ts";
 import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
 import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";
-import { failedRequest, uneventful } from "./request.ts";
+import { ofRequest, uneventful } from "./request.ts";
 
 /** Returns what happened, the most important first; the first one is the answer. */
 export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
@@ -27,7 +27,7 @@ function answersOf(chain: Chain, time: TimeFormat): Finding[] {
   if (operation !== undefined) return [ofOperation(operation)];
   if (kind === "webhook_endpoint") return [ofEndpoint(chain, time) ?? []].flat();
   if (kind === "delivery") return [ofDelivery(deliveries[0]!, chain, time)];
-  const failure = request !== undefined && request.status >= 400 ? [failedRequest(request, chain.key, time)] : [];
+  const failure = kind === "request" ? ofRequest(chain, time) : [];
   if (deliveries.length > 0) return [...failure, ...ofDeliveries(chain, time)];
   if (event !== undefined) {
     const isUnknown = ["deliveries:read", "webhook_endpoints:read"].some((scope) => missingScopes.includes(scope));

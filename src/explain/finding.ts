@@ -33,6 +33,7 @@ export type FindingCode =
   | "receiver_unauthorized"
   | "redirect"
   | "request_failed"
+  | "response_lost"
   | "secret_damaged"
   | "signature_rejected"
   | "target_blocked"

@@ -1,9 +1,9 @@
-import { kindOfId } from "../contract/ids.ts";
+import { kindOfId, timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/json.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { counted, type Finding, quoted, type TimeFormat } from "./finding.ts";
+import { counted, type Finding, quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Errors whose explanation needs the API key. */
 export const KEY_ERRORS: ReadonlySet<string | null> = new Set([
@@ -17,20 +17,76 @@ interface Problem {
   id?: unknown;
   detail?: unknown;
   required_scope?: unknown;
-  errors?: { pointer: string; detail: string }[];
+  existing?: unknown;
+  errors?: { pointer: string; code?: string; detail: string }[];
 }
 
-/** Returns why an API request failed. `key` is undefined if the error does not concern it, or it cannot be read. */
-export function failedRequest(request: RequestLogDetail, key: ApiKey | undefined, time: TimeFormat): Finding {
-  const { id, method, path, status, error_code: code, query, request_body: body, fault } = request;
+/** Returns what a request was about: findings about its response, the most important first. */
+export function ofRequest({ request, key, earlier }: RequestParts, time: TimeFormat): Finding[] {
+  if (request === undefined) return [];
+  const isFailed = request.status >= 400 && request.fault?.effect !== "disconnect";
+  return [...lostResponse(request), ...(isFailed ? [failedRequest({ request, key, earlier }, time)] : [])];
+}
+
+/** A request, and what else is known about its failure. */
+interface RequestParts {
+  request: RequestLogDetail | undefined;
+  /** Undefined if the error does not concern the API key, or it cannot be read. */
+  key: ApiKey | undefined;
+  /** The request that used the same Idempotency-Key first. */
+  earlier: RequestLogDetail | undefined;
+}
+
+/** Returns that a fault kept the response from the client, or half of it, if so. */
+function lostResponse({ id, method, path, status, fault, idempotency_key: key, ...rest }: RequestLogDetail): Finding[] {
+  if (fault === null || !["disconnect", "lose_response", "truncate"].includes(fault.effect)) return [];
+  const isRead = method === "GET" || method === "HEAD";
+  const hasEffect = fault.effect !== "disconnect" && status < 400 && !isRead;
+  const isHalf = fault.effect === "truncate" && method !== "HEAD";
+  const closed = `the fault ${fault.id} closed the connection`;
+  const when =
+    fault.effect === "disconnect"
+      ? `${closed} before the request had an effect`
+      : hasEffect
+        ? `${closed} after the request took effect`
+        : `${closed} ${isHalf ? "before the end" : `instead of sending ${status}`}`;
+  const response = [status, quoted(rest.response_body)].filter(Boolean).join(", ");
+  const action =
+    method === "POST" && key === null
+      ? `Send each POST with an Idempotency-Key, which makes it safe to repeat${hasEffect ? ": repeating this one has a second effect" : ""}`
+      : method === "POST"
+        ? `Repeat the request with the same Idempotency-Key${hasEffect ? ", which returns this response without a second effect" : ""}`
+        : method === "DELETE" && hasEffect
+          ? "Repeat the request; 404 then means that the object is deleted"
+          : "Repeat the request";
+  return [
+    {
+      code: "response_lost",
+      subject: id,
+      summary: `The client got ${isHalf ? "half of the response" : "no response"} to ${method} ${path}: ${when}`,
+      evidence:
+        fault.effect === "disconnect" ? null : `${isHalf ? "Half of it was sent" : "It was not sent"}: ${response}`,
+      action,
+      fix: null,
+    },
+  ];
+}
+
+/** Returns why an API request failed. */
+function failedRequest(
+  { request, key, earlier }: RequestParts & { request: RequestLogDetail },
+  time: TimeFormat,
+): Finding {
+  const { id, method, path, status, error_code: code, query, request_body: body } = request;
   const { detail, errors = [], required_scope: scope } = problemIn(request);
   const isOfKey = key !== undefined && status === 401;
   const reason =
-    errors.length > 0 ? fieldErrors(errors) : isOfKey || typeof detail !== "string" ? "" : detail.replace(/\.$/, "");
-  const failure =
-    fault?.effect === "disconnect"
-      ? `${method} ${path} got no response: the fault ${fault.id} of the sandbox closed the connection`
-      : `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
+    code === "invalid_request" && errors.length > 0
+      ? fieldErrors(errors)
+      : isOfKey || typeof detail !== "string"
+        ? ""
+        : ((earlier && reuse(request, earlier)) ?? detail.replace(/^Th(?=e|is )/, "th").replace(/\.$/, ""));
+  const failure = `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
   const sent = quoted(body) === "" ? query && `Query: ${query}` : `Request body: ${quoted(body)}`;
   return {
     code: code === "insufficient_scope" ? "missing_scope" : "request_failed",
@@ -43,14 +99,31 @@ export function failedRequest(request: RequestLogDetail, key: ApiKey | undefined
 
 const MAX_ERRORS = 3;
 
-/** Returns `amount must be at least 0; currency is required`. */
+/** Returns `amount must be at least 0; unknown field curency (did you mean currency?)`. */
 function fieldErrors(errors: NonNullable<Problem["errors"]>): string {
-  const shown = errors.slice(0, MAX_ERRORS).map(({ pointer, detail }) => {
+  const shown = errors.slice(0, MAX_ERRORS).map(({ pointer, code, detail }) => {
     const field = pointer.replace(/^[/?]/, "").replaceAll("/", ".");
+    if (code === "unknown_field") return `unknown field ${field} (${detail.replace(/^[^;]*; /, "")})`;
     return `${field === "" ? "the body" : field} ${detail}`;
   });
   const rest = errors.length - shown.length;
   return [...shown, ...(rest === 0 ? [] : [counted(rest, "more error")])].join("; ");
+}
+
+/** Returns that a request used the Idempotency-Key of an earlier one for another body; undefined if they are equal. */
+function reuse(request: RequestLogDetail, earlier: RequestLogDetail): string | undefined {
+  const [before, after] = [earlier, request].map(
+    ({ request_body: body }) => (parseJson(body ?? "") ?? {}) as Record<string, unknown>,
+  ) as [Record<string, unknown>, Record<string, unknown>];
+  const shown = (value: unknown) => (value === undefined ? "missing" : JSON.stringify(value));
+  const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .map((name) => [name, shown(before[name]), shown(after[name])] as const)
+    .filter(([, was, is]) => was !== is)
+    .map(([name, was, is]) => `${name} was ${was} and is ${is} now`);
+  if (changes.length === 0) return undefined;
+  const ago = span(timeOfId(request.id) - timeOfId(earlier.id));
+  const others = changes.length > MAX_ERRORS ? "; …" : "";
+  return `${earlier.id} used this Idempotency-Key ${ago} earlier with another body: ${changes.slice(0, MAX_ERRORS).join("; ")}${others}`;
 }
 
 function keyEvidence(
@@ -65,12 +138,9 @@ function keyEvidence(
   );
 }
 
-function remedyOf(
-  { id, status, error_code: code, key: keyId, client_address: address, fault }: RequestLogDetail,
-  key: ApiKey | undefined,
-  scope: unknown,
-): Pick<Finding, "action" | "fix"> {
-  if (fault !== null && status >= 429) {
+function remedyOf(request: RequestLogDetail, key: ApiKey | undefined, scope: unknown): Pick<Finding, "action" | "fix"> {
+  const { status, error_code: code, key: keyId, client_address: address, fault } = request;
+  if (fault?.effect === "status") {
     return { action: "Remove the fault", fix: shellCommand`service faults remove ${fault.id}` };
   }
   const isUsable = key !== undefined && key.revoked_at === null;
@@ -100,11 +170,19 @@ function remedyOf(
     return { action: "Check the key", fix: shellCommand`service keys get ${keyId}` };
   }
   if (status === 401) return { action: "Sign in again", fix: "service login" };
+  const { existing } = problemIn(request);
+  if (code === "email_taken" && typeof existing === "string") {
+    return { action: "Use the existing customer", fix: shellCommand`service customers get ${existing}` };
+  }
   const action =
     status >= 500
-      ? "See the whole request, then look for its ID in the platform's log"
-      : "See the whole request, then correct it";
-  return { action, fix: shellCommand`service logs get ${id}` };
+      ? "Look for the ID of the request in the platform's log"
+      : status === 429
+        ? "Wait as long as Retry-After says, then send the request again"
+        : code === "idempotency_key_reused"
+          ? "Send the request with a new Idempotency-Key"
+          : "Correct the request, then send it again";
+  return { action, fix: null };
 }
 
 /** Returns the members of the JSON in a response. */
@@ -132,10 +210,5 @@ export function uneventful(request: RequestLogDetail): Finding {
       : events.length > 0
         ? "The event of the request was deleted after 30 days"
         : "The request succeeded and caused no event";
-  return {
-    ...finding,
-    summary,
-    action: "See the whole request",
-    fix: shellCommand`service logs get ${id}`,
-  };
+  return { ...finding, summary, action: null, fix: null };
 }

@@ -144,3 +144,18 @@ it("the button of an explanation does the same as its command", async () => {
     .getByText(/was disabled/)
     .waitFor({ state: "detached" });
 });
+
+it("the page of a request says that its client did not get the response", async () => {
+  const { page, api } = board;
+  const fault = (await api("POST", "/v1/faults", { match: { path: "/v1/payments" }, effect: "lose_response" })).body;
+  await expect(api("POST", "/v1/payments", { amount: 1, currency: "EUR" })).rejects.toThrow();
+  const read = async () => (await api("GET", "/v1/request_logs?method=POST&path=/v1/payments&limit=1")).body.data[0];
+  await expect.poll(async () => (await read())?.fault?.id).toBe(fault.id);
+  await board.show(`sandbox/logs/${(await read()).id}`);
+  await page
+    .locator(".answer")
+    .getByText(/^The client got no response to POST \/v1\/payments: the fault flt_\w+ closed the connection after/)
+    .waitFor();
+  await page.getByRole("heading", { name: "Response (not sent)" }).waitFor();
+  await api("DELETE", `/v1/faults/${fault.id}`);
+});

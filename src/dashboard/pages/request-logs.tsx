@@ -227,13 +227,19 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
               marks={invalidFields(log.response_body)}
             />
           </Card>
-          <Card title="Response">
+          <Card title={responseTitle(log)}>
             <Raw label="Response" text={message(String(log.status), log.response_headers, log.response_body)} />
           </Card>
         </div>
       )}
     </>
   );
+}
+
+/** Names the response, and says how much of it a fault kept from the client. */
+function responseTitle({ fault, method }: RequestLogDetail): string {
+  if (fault?.effect === "truncate" && method !== "HEAD") return "Response (half of it was sent)";
+  return ["disconnect", "lose_response", "truncate"].includes(fault?.effect ?? "") ? "Response (not sent)" : "Response";
 }
 
 /** Returns the names of the fields that an error response points to. */

@@ -42,7 +42,7 @@ const NAMES = [
 const COLUMNS = NAMES.join(", ");
 
 /** Every status of a recorded request. */
-const STATUSES = [...new Set([101, 200, 201, ...Object.values(ERRORS).map(({ status }) => status)])];
+const STATUSES = [...new Set([101, 200, 201, 202, ...Object.values(ERRORS).map(({ status }) => status)])];
 
 const READS: ReadonlySet<RequestMethod> = new Set(["GET", "HEAD"]);
 /** The first status of an error. */

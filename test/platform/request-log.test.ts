@@ -70,6 +70,9 @@ describe("an API request", () => {
     const [other, repeated, first] = found.map((log) => log.idempotency_key);
     expect([repeated, other]).toEqual([first, expect.not.stringMatching(first!)]);
     expect(JSON.stringify(found)).not.toContain("ada@");
+    const detail = (await platform.api("GET", `/v1/request_logs/${found[0]!.id}`)).body;
+    expect(detail.request_headers["idempotency-key"]).toBe("…");
+    expect(await logs(`&key=${id}&query=order-of-ada@example.com`)).toEqual(found.slice(1));
     const folder = dirname(platform.database);
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
     expect(files.filter((file) => file.includes("order-of-ada@"))).toEqual([]);

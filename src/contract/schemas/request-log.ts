@@ -20,7 +20,10 @@ export const RequestLog = Type.Object(
     key: nullable(Type.String({ description: "ID of the API key; null for access tokens" })),
     user: nullable(Type.String({ description: "ID of the access token's user" })),
     idempotency_key: nullable(
-      Type.String({ description: "Digest of the Idempotency-Key: equal for requests with the same key" }),
+      Type.String({
+        description:
+          "Digest of the Idempotency-Key: equal for requests with the same key. The filter `query` also finds the key itself",
+      }),
     ),
     error_code: nullable(Type.String()),
     fault: nullable(

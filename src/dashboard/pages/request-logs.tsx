@@ -194,6 +194,10 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
             ],
             ["Fault", log.fault === null ? undefined : `${log.fault.effect} ${log.fault.id}`],
             ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
+            [
+              "Idempotency-Key",
+              log.idempotency_key === null ? undefined : `stored as the digest ${log.idempotency_key}`,
+            ],
             ["Duration", milliseconds(log.duration_ms)],
             ["Time (real)", <Time at={log.created} isReal />],
             ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],

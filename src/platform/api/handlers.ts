@@ -220,7 +220,12 @@ function customHandlers(tools: OperationTools): Handlers {
       // A client that has received a response can find its request here.
       await requests.flush();
       const query = narrowed(call.query, { api_key: "key" });
-      return sendList(vault, "request", call, (page) => pageOfRequestLogs(queries, call.caller.tenant, page, query));
+      const { query: text = "" } = call.query;
+      const digest = requests.digestOf(text.trim());
+      return sendList(vault, "request", call, (page) => pageOfRequestLogs(queries, call.caller.tenant, page, query), {
+        // An Idempotency-Key is searched by its digest.
+        valuesOf: (log) => (log.idempotency_key === digest ? [log, text] : log),
+      });
     },
     getRequestLog: async ({ caller, id }, queries) => {
       await requests.flush();

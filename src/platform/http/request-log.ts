@@ -47,11 +47,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
         errorCode: request.errorCode ?? undefined,
         fault: request.fault,
         client: clientOf(request),
-        exchange: (idempotencyKey) => {
-          const { secretInputs, secretFields } = identified;
-          const address = clientAddress(request.raw);
-          return exchangeOf(request, reply, { clientAddress: address, secretInputs, secretFields, idempotencyKey });
-        },
+        exchange: () => exchangeOf(request, reply, { clientAddress: clientAddress(request.raw), ...identified }),
       });
     }
     done();
@@ -123,30 +119,21 @@ const SHOWN_HEADERS = new Set([
   "user-agent",
   ...Object.values(HEADERS).map((name) => name.toLowerCase()),
 ]);
-const IDEMPOTENCY_KEY = HEADERS.idempotencyKey.toLowerCase();
 // The log has its digest.
-SHOWN_HEADERS.delete(IDEMPOTENCY_KEY);
+SHOWN_HEADERS.delete(HEADERS.idempotencyKey.toLowerCase());
 const HIDDEN = "…";
 
 /** The content of request and response for the request log, without secrets. */
 function exchangeOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  {
-    clientAddress,
-    secretInputs,
-    secretFields,
-    idempotencyKey,
-  }: SecretNames & { clientAddress: string | undefined; idempotencyKey: string | null },
+  { clientAddress, secretInputs, secretFields }: SecretNames & { clientAddress: string | undefined },
 ): RequestExchange {
   const query = request.url.split("?", 2)[1];
   return {
     client_address: clientAddress ?? null,
     query: query === undefined ? null : excerpt(query),
-    request_headers: {
-      ...shownHeaders(request.headers),
-      ...(idempotencyKey === null ? {} : { [IDEMPOTENCY_KEY]: idempotencyKey }),
-    },
+    request_headers: shownHeaders(request.headers),
     request_body:
       request.sentBody === null ? null : excerpt(withoutInputs(request.sentBody.toString("utf8"), secretInputs)),
     response_headers: shownHeaders(reply.getHeaders()),

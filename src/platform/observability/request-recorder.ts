@@ -39,7 +39,7 @@ interface CompletedRequest {
   errorCode: ErrorCode | undefined;
   fault?: FaultRow | null;
   client?: string | undefined;
-  /** Returns the content of request and response, with the digest of its Idempotency-Key. Called only if there is room for it. */
+  /** Returns the content of request and response. Called only if there is room for it. */
   exchange?: (idempotencyKey: string | null) => RequestExchange;
 }
 
@@ -98,7 +98,6 @@ export class RequestRecorder {
       this.#dropped += 1;
       return;
     }
-    const idempotencyKey = request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey);
     this.#waiting.push({
       environment,
       id,
@@ -108,13 +107,13 @@ export class RequestRecorder {
       duration_us: Math.round(request.milliseconds * 1000),
       key_id: user === null ? credential.id : null,
       user_id: user?.id ?? null,
-      idempotency_key: idempotencyKey,
+      idempotency_key: request.idempotencyKey === undefined ? null : this.digestOf(request.idempotencyKey),
       error_code: request.errorCode ?? null,
       fault: request.fault == null ? null : `${request.fault.id} ${request.fault.effect}`,
       client: request.client ?? null,
       left_out: 0,
     });
-    this.#keepDetail(environment, request, idempotencyKey);
+    this.#keepDetail(environment, request);
   }
 
   /** Returns whether the log keeps a request that returned 403; counts it if not. */
@@ -130,10 +129,10 @@ export class RequestRecorder {
     return true;
   }
 
-  #keepDetail(environment: number, { id, status, exchange }: CompletedRequest, idempotencyKey: string | null): void {
+  #keepDetail(environment: number, { id, status, exchange }: CompletedRequest): void {
     const max = status < 400 ? MAX_DETAILS : MAX_DETAILS_OF_ERRORS;
     if (exchange === undefined || this.#detailCharacters >= max) return;
-    const detail = JSON.stringify(exchange(idempotencyKey));
+    const detail = JSON.stringify(exchange());
     this.#details.push({ environment, id, detail });
     this.#detailCharacters += detail.length;
   }
@@ -153,7 +152,7 @@ export class RequestRecorder {
   }
 
   /** Returns a short digest, which only serves to recognize the same key again. */
-  #digestOf(idempotencyKey: string): string {
+  digestOf(idempotencyKey: string): string {
     return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 

@@ -27,10 +27,10 @@ export const OBJECT_SHAPES = {
   Attempt:
     '{"at":"time","status_code":["number","null"],"error":["string","null"],"duration_ms":"number","request_headers":["object","null"],"response_headers":["object","null"],"response_excerpt":["string","null"]}',
   Delivery:
-    '{"id":"ID","object":"=delivery","event":"ID","event_type":"string","endpoint":["ID","null"],"listener":["ID","null"],"target":["string","null"],"status":"string","attempt_count":"number","last_status_code":["number","null"],"last_error":["string","null"],"next_attempt":["time","null"],"attempting_since":["time","null"],"livemode":"boolean","created":"time","attempts?":{"[]":"Attempt"}}',
+    '{"id":"ID","object":"=delivery","event":"ID","event_type":"string","endpoint":["ID","null"],"listener":["ID","null"],"target":["string","null"],"status":"string","attempt_count":"number","last_status_code":["number","null"],"last_error":["string","null"],"last_attempt_at":["time","null"],"next_attempt":["time","null"],"attempting_since":["time","null"],"livemode":"boolean","created":"time","attempts?":{"[]":"Attempt"}}',
   DeliveryList: '{"object":"=list","data":{"[]":"Delivery"},"has_more":"boolean","next_cursor":["string","null"]}',
   BulkOperation:
-    '{"id":["ID","null"],"object":"=bulk_operation","type":"string","status":"string","filters":{"endpoint":["string","null"],"type":["string","null"],"status":["string","null"],"created_after":["time","null"],"created_before":["time","null"]},"total":"number","done":"number","failed":"number","last_error":["string","null"],"livemode":"boolean","created":"time","ended_at":["time","null"]}',
+    '{"id":["ID","null"],"object":"=bulk_operation","type":"string","status":"string","filters":{"endpoint":["string","null"],"type":["string","null"],"status":["string","null"],"missed":["boolean","null"],"created_after":["time","null"],"created_before":["time","null"]},"total":"number","done":"number","failed":"number","last_error":["string","null"],"livemode":"boolean","created":"time","ended_at":["time","null"]}',
   BulkOperationList:
     '{"object":"=list","data":{"[]":"BulkOperation"},"has_more":"boolean","next_cursor":["string","null"]}',
   TestClock:

@@ -58,7 +58,7 @@ describe("service deliveries retry --failed", () => {
 
   it.each([
     [["deliveries", "retry"], "Pass a delivery ID, or --failed"],
-    [["events", "replay"], "Pass an event ID, or --since or --failed"],
+    [["events", "replay"], "Pass an event ID, or --since, --failed or --missed"],
     [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed cannot be combined with an ID"],
     [["events", "replay", "--since", "yesterday"], "or an age such as 10m"],
   ])("rejects %j", async (args, reason) => {

@@ -63,9 +63,12 @@ export const command: CommandDefinition = {
       args: [{ arg: "[id]", about: "ID of the event", parse: objectId }],
       options: [
         flag("--failed", "Only events with failed deliveries, sent only to their endpoints"),
+        flag("--missed", "Only events that the --endpoint subscribes to and has no delivery of", {
+          conflicts: ["failed"],
+        }),
         ...bulkFlags("events", "Replay to this webhook endpoint and to listeners only"),
         flag("-f, --forward-to <target>", "Forward it to this URL too, such as localhost:3000/webhooks", {
-          conflicts: ["since", "until", "type", "failed"],
+          conflicts: ["since", "until", "type", "failed", "missed"],
         }),
         IDEMPOTENCY_KEY,
       ],
@@ -78,15 +81,17 @@ export const command: CommandDefinition = {
         "service events replay --since 1h --type 'order.*' --failed",
       ],
       async run(context: Context, given: string | undefined, flags: ReplayFlags) {
-        const ofMany = flags.since !== undefined || flags.until !== undefined || flags.failed === true;
+        const ofMany =
+          flags.since !== undefined || flags.until !== undefined || flags.failed === true || flags.missed === true;
         const id = given ?? (context.interactive && !ofMany ? await askForEvent(context) : undefined);
         assertOneOrMany(id, flags, {
           ofMany,
-          missing: "Pass an event ID, or --since or --failed",
+          missing: "Pass an event ID, or --since, --failed or --missed",
           example: "service events replay --since 1h --failed",
         });
         if (id !== undefined) return runReplay(id, flags, context);
-        const filters = flags.failed === true ? { status: "failed" as const } : {};
+        const { failed, missed } = flags;
+        const filters = { ...(failed === true && { status: "failed" as const }), ...(missed === true && { missed }) };
         const path = `${EVENTS.path}/replay`;
         return runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
       },

@@ -23,6 +23,7 @@ export interface BulkFlags {
   type?: string;
   endpoint?: string;
   failed?: true;
+  missed?: true;
   pending?: true;
   yes?: true;
   idempotencyKey?: string;
@@ -58,8 +59,8 @@ export function assertOneOrMany(
   flags: BulkFlags,
   { ofMany, missing, example }: { ofMany: boolean; missing: string; example: string },
 ) {
-  const { since, until, type, failed, pending } = flags;
-  const many = Object.entries({ since, until, type, failed, pending }).find(([, value]) => value);
+  const { since, until, type, failed, missed, pending } = flags;
+  const many = Object.entries({ since, until, type, failed, missed, pending }).find(([, value]) => value);
   if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} cannot be combined with an ID`);
   if (id === undefined && !ofMany) {
     throw new UsageError(missing, { hint: `For example: ${example}` });

@@ -42,6 +42,12 @@ export const EventBulkReplay = closed(
         description: "Only events with a delivery in this status, each sent only to the endpoints of those deliveries",
       }),
     ),
+    missed: Type.Optional(
+      Type.Boolean({
+        description:
+          "Only events that `endpoint` subscribes to and has no delivery of, for example because it was disabled",
+      }),
+    ),
     dry_run: DryRun,
   },
   { $id: "EventBulkReplay", description: "Filters for the events to replay, and their endpoints" },
@@ -62,6 +68,7 @@ export const BulkOperation = Type.Object(
       endpoint: nullable(Type.String()),
       type: nullable(Type.String()),
       status: nullable(Type.Enum(statusesOf("delivery"))),
+      missed: nullable(Type.Boolean()),
       created_after: nullable(Timestamp),
       created_before: nullable(Timestamp),
     }),

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
+import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
@@ -203,6 +202,21 @@ function BulkDialog(props: {
   );
 }
 
+/** Selects the events that an endpoint missed since it was disabled. */
+function missedBy({ id, disabled_at: at }: WebhookEndpoint): EventBulkReplay {
+  // The filter excludes the second that it names.
+  return { endpoint: id, missed: true, ...(at && { created_after: formatTimestamp(Date.parse(at) - 1000) }) };
+}
+
+/** Counts the events that a disabled endpoint missed. */
+export function useMissed(endpoint: WebhookEndpoint) {
+  const call = useCall();
+  return useFound(endpoint.id, async () => {
+    const body = { ...missedBy(endpoint), dry_run: true };
+    return (await call<BulkOperation>("POST", "/v1/events/replay", body)).total;
+  });
+}
+
 /**
  * Asks before an endpoint is enabled and gets the events that it subscribes to and missed while it was disabled: they
  * have no delivery that could be retried.
@@ -215,19 +229,11 @@ export function EnableDialog(props: {
 }) {
   const call = useCall();
   const { value: of } = environment;
-  const { endpoint, waiting, onChange, onClose } = props;
-  const { id, events, disabled_at: disabledAt } = endpoint;
-  // The second in which it was disabled is included, and all that happens until the replay: an event is sent twice
-  // rather than never.
-  const since = disabledAt && { endpoint: id, created_after: formatTimestamp(Date.parse(disabledAt) - 1000) };
-  const replay = (options: { dry_run?: true }) =>
-    Promise.all(
-      (since ? withoutCovered(events) : []).map((type) =>
-        call<BulkOperation>("POST", "/v1/events/replay", { ...since, type, ...options }),
-      ),
-    );
-  const totalOf = (operations: readonly BulkOperation[]) => operations.reduce((sum, { total }) => sum + total, 0);
-  const { found: missed, error } = useFound(id, async () => totalOf(await replay({ dry_run: true })));
+  const { waiting, onChange, onClose } = props;
+  // Once it is enabled, it no longer shows since when it was not.
+  const [endpoint] = useState(props.endpoint);
+  const { id } = endpoint;
+  const { found: missed, error } = useMissed(endpoint);
   return (
     <BulkDialog
       title={`Enable ${nameOfEndpoint(endpoint)}?`}
@@ -237,11 +243,9 @@ export function EnableDialog(props: {
       run={async () => {
         await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
         onChange();
-        const operations = await replay({});
-        for (const operation of operations) if (operation.total > 0) noteStarted({ environment: of, operation });
-        showToast(
-          `Enabled. Replaying ${counted(totalOf(operations), "missed event")}; waiting deliveries are sent now.`,
-        );
+        const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
+        if (operation.total > 0) noteStarted({ environment: of, operation });
+        showToast(`Enabled. Replaying ${counted(operation.total, "missed event")}; waiting deliveries are sent now.`);
       }}
       onClose={onClose}
     >
@@ -252,12 +256,5 @@ export function EnableDialog(props: {
       </p>
       <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
     </BulkDialog>
-  );
-}
-
-/** Returns the subscriptions that no other one covers, so that no event is replayed twice. */
-function withoutCovered(subscriptions: readonly string[]): readonly string[] {
-  return subscriptions.filter(
-    (one) => !subscriptions.some((other) => other !== one && matchesSubscriptions([other], one)),
   );
 }

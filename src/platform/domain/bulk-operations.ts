@@ -1,5 +1,5 @@
-import { typesOfSubscription } from "../../contract/event-types.ts";
-import { lowestIdAt } from "../../contract/ids.ts";
+import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
+import { lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
@@ -30,6 +30,11 @@ import { findEndpoint } from "../storage/webhook-endpoints.ts";
  */
 const MAX_SCANNED = 500;
 const MAX_WRITTEN = 100;
+/** Sent to one endpoint, so that others do not miss it. */
+const PING = "webhook_endpoint.ping";
+
+/** Of an operation on missed events, with what the endpoint subscribed to when it was created. */
+type StoredFilters = BulkFilters & { subscriptions?: string[] };
 
 /**
  * Creates an operation on all objects that match now. With `dry_run` it is only counted and not stored. Throws ApiError
@@ -44,8 +49,15 @@ export async function createBulkOperation(
   const { tenant, now } = context;
   const { environment } = tenant;
   const { endpoint } = filters;
-  if (endpoint !== undefined && (await findEndpoint(tx, environment, endpoint)) === undefined) {
+  const receiver = endpoint === undefined ? undefined : await findEndpoint(tx, environment, endpoint);
+  if (endpoint !== undefined && receiver === undefined) {
     throw unknownReference("endpoint", "endpoint", endpoint);
+  }
+  if (filters.missed === true && receiver === undefined) {
+    throw invalidFields([{ pointer: "/endpoint", code: "required", detail: "is required with missed" }]);
+  }
+  if (filters.missed === true && filters.status !== undefined) {
+    throw invalidFields([{ pointer: "/status", code: "not_allowed", detail: "cannot be combined with missed" }]);
   }
   const created = createdRangeOf(filters);
   if (created.from !== undefined && created.before !== undefined && created.from > created.before) {
@@ -55,18 +67,26 @@ export async function createBulkOperation(
   const ids = idRangeOf(kind, created);
   // Older events can no longer be sent.
   const oldest = now - LIMITS.replaySeconds * 1000;
+  const lowest = lowestIdAt(kind, kind === "event" ? oldest : 0);
+  const start = ids.from ?? lowest;
+  // An endpoint does not miss what happened before its creation, unless the test clock was ahead then and was reset.
+  const createdAt = filters.missed === true ? timeOfId(receiver!.id) : 0;
+  const earliest = createdAt <= now ? lowestIdAt(kind, createdAt) : start;
   const row: BulkOperationRow = {
     environment,
     id: context.newId("bulk_operation"),
     type,
     status: "running",
-    filters: JSON.stringify(filters),
+    filters: JSON.stringify({
+      ...filters,
+      ...(filters.missed === true && { subscriptions: JSON.parse(receiver!.events) as string[] }),
+    } satisfies StoredFilters),
     request_id: context.requestId,
     total: 0,
     done: 0,
     failed: 0,
     last_error: null,
-    position: ids.from ?? lowestIdAt(kind, kind === "event" ? oldest : 0),
+    position: start > earliest ? start : earliest,
     until_id: await endOfRange(tx, environment, kind, ids.before),
     created: now,
     ended_at: null,
@@ -146,7 +166,7 @@ async function carryOut(
   tx: Transaction,
   context: RequestContext,
   row: BulkOperationRow,
-  { environment, endpointId, status }: BulkRange,
+  { environment, endpointId, status, isMissed }: BulkRange,
   item: string,
 ): Promise<number> {
   let written = 1;
@@ -154,13 +174,14 @@ async function carryOut(
     if (row.type === "deliveries.retry") await retryDelivery(tx, context, item);
     else {
       let endpoints = endpointId === undefined ? undefined : [endpointId];
-      if (status !== undefined) {
+      if (status !== undefined || isMissed) {
         const deliveries = await endpointDeliveriesOf(tx, environment, item);
         const selected = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
-        if (!selected.some((one) => one.status === status)) return 0;
+        if (isMissed && selected.length > 0) return 0;
+        if (status !== undefined && !selected.some((one) => one.status === status)) return 0;
         // A later delivery counts: an event that a replay has delivered since is not sent again.
         const latest = new Map(selected.map((one) => [one.endpoint_id, one.status]));
-        endpoints = [...latest].filter(([, current]) => current === status).map(([id]) => id);
+        if (!isMissed) endpoints = [...latest].filter(([, current]) => current === status).map(([id]) => id);
       }
       if (endpoints?.length !== 0) written += (await replayEvent(tx, context, item, endpoints)).deliveries.length;
     }
@@ -185,12 +206,16 @@ function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number
 }
 
 function rangeOf(row: BulkOperationRow): BulkRange {
-  const filters = JSON.parse(row.filters) as BulkFilters;
-  const { endpoint, type, status } = filters;
+  const { endpoint, type, status, subscriptions } = JSON.parse(row.filters) as StoredFilters;
+  const named = type === undefined || type === "*" ? undefined : typesOfSubscription(type);
   return {
     environment: row.environment,
     endpointId: endpoint,
-    types: type === undefined || type === "*" ? undefined : typesOfSubscription(type),
+    types:
+      subscriptions === undefined
+        ? named
+        : (named ?? EVENT_TYPES).filter((one) => one !== PING && matchesSubscriptions(subscriptions, one)),
+    isMissed: subscriptions !== undefined,
     status: status ?? (row.type === "deliveries.retry" ? "failed" : undefined),
     position: row.position,
     untilId: row.until_id,
@@ -208,6 +233,7 @@ function toBulkOperation(row: BulkOperationRow, tenant: Tenant): BulkOperation {
       endpoint: filters.endpoint ?? null,
       type: filters.type ?? null,
       status: rangeOf(row).status ?? null,
+      missed: filters.missed ?? null,
       created_after: filters.created_after ?? null,
       created_before: filters.created_before ?? null,
     },

@@ -73,6 +73,8 @@ export interface BulkRange {
   types: readonly string[] | undefined;
   /** Status of deliveries; undefined for events with any deliveries or none. */
   status: DeliveryStatus | undefined;
+  /** Only events of which the endpoint has no delivery. */
+  isMissed: boolean;
   /** Objects with IDs after this one. */
   position: string;
   untilId: string;
@@ -111,9 +113,12 @@ export async function countEvents(queries: Queries, range: BulkRange): Promise<n
     return countOf(queries, `SELECT COUNT(DISTINCT event_id) AS count FROM deliveries WHERE ${where}`, parameters);
   }
   const parameters: SqlValue[] = [range.environment, range.position, range.untilId];
-  const where = ["environment = $1 AND id > $2 AND id < $3", ...amongTypes("type", range.types, parameters)].join(
-    " AND ",
-  );
+  const conditions = ["environment = $1 AND id > $2 AND id < $3", ...amongTypes("type", range.types, parameters)];
+  if (range.isMissed) {
+    conditions.push(`NOT EXISTS (SELECT 1 FROM deliveries d
+      WHERE d.environment = $1 AND d.event_id = events.id AND d.endpoint_id = $${parameters.push(range.endpointId!)})`);
+  }
+  const where = conditions.join(" AND ");
   return countOf(queries, `SELECT COUNT(*) AS count FROM events WHERE ${where}`, parameters);
 }
 
@@ -135,6 +140,7 @@ function ofDeliveries({ environment, status, endpointId, position, untilId }: Bu
 }
 
 function amongTypes(column: string, types: readonly string[] | undefined, parameters: SqlValue[]): string[] {
+  if (types?.length === 0) return ["1 = 0"];
   return types === undefined ? [] : [`${column} IN (${types.map((type) => `$${parameters.push(type)}`).join(", ")})`];
 }
 

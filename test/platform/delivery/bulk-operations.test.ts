@@ -160,6 +160,34 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     expect(await count(scene, `endpoint=${working}`)).toBe(2);
   });
 
+  it("replay only the events that an endpoint subscribes to and missed", async () => {
+    scene.repair();
+    const from = await passedTime(scene);
+    const endpoint = await createEndpoint(scene, "/missed");
+    await createOrders(scene, 2);
+    await expect.poll(() => count(scene, `endpoint=${endpoint}&status=succeeded`)).toBe(2);
+    const update = (status: string) => scene.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status });
+    await update("disabled");
+    await createOrders(scene, 3);
+    await scene.api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+    const replay = { endpoint, missed: true, created_after: from };
+    const { body: counted } = await scene.api("POST", "/v1/events/replay", { ...replay, dry_run: true });
+    expect(counted).toMatchObject({ total: 3, filters: replay });
+    const { body: none } = await scene.api("POST", "/v1/events/replay", {
+      ...replay,
+      type: "payment.*",
+      dry_run: true,
+    });
+    expect(none.total).toBe(0);
+    await update("enabled");
+    const { body } = await scene.api("POST", "/v1/events/replay", replay);
+    expect(await ended(scene, body.id)).toMatchObject({ status: "succeeded", total: 3, done: 3, failed: 0 });
+    await expect.poll(() => count(scene, `endpoint=${endpoint}&status=succeeded`)).toBe(5);
+    for (const fields of [{ missed: true }, { ...replay, status: "failed" }]) {
+      expect((await scene.api("POST", "/v1/events/replay", fields)).status).toBe(400);
+    }
+  });
+
   it.each(["deleted", "disabled"])("replay to the other endpoints if one was %s", async (change) => {
     const from = await passedTime(scene);
     const lost = await createEndpoint(scene, "/lost");

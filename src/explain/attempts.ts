@@ -1,4 +1,5 @@
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
+import type { StatisticsFailure } from "../contract/schemas/statistics.ts";
 import { quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Why a delivery ended without another request. It is stored like an attempt. */
@@ -57,4 +58,23 @@ export function countsByResult(outcomes: readonly (Result & { count: number })[]
     counts.set(result, (counts.get(result) ?? 0) + count);
   }
   return [...counts].map(([result, count]) => `${count} × ${result}`);
+}
+
+/** Returns the delivery with the newest last attempt that had a result. The statistics have the beginning of its error. */
+export function exampleOf({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]) {
+  return lastAttempted(
+    deliveries.filter(
+      ({ last_status_code: lastStatus, last_error: lastError }) =>
+        lastStatus === status && (lastError ?? "").startsWith(error ?? ""),
+    ),
+  );
+}
+
+/** Returns the delivery with the newest attempt. */
+export function lastAttempted(deliveries: readonly Delivery[]): Delivery | undefined {
+  const timeOf = ({ last_attempt_at: at }: Delivery) => at ?? "";
+  return deliveries.reduce<Delivery | undefined>(
+    (last, one) => (last === undefined || timeOf(one) > timeOf(last) ? one : last),
+    undefined,
+  );
 }

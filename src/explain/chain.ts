@@ -7,9 +7,10 @@ import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../contract/schemas/event.ts";
 import type { RequestLog, RequestLogDetail } from "../contract/schemas/request-log.ts";
-import type { Statistics, StatisticsFailure } from "../contract/schemas/statistics.ts";
+import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { exampleOf, lastAttempted } from "./attempts.ts";
 import type { Missing } from "./missing.ts";
 import { changesIn, type EndpointChange, isDisabling } from "./endpoint-change.ts";
 import { KEY_ERRORS } from "./request.ts";
@@ -266,7 +267,9 @@ class ChainReader {
     const pending = statistics === undefined ? [] : await this.#attempted(id, statistics);
     const candidates = [...newest, ...pending, ...failed];
     const examples = (statistics?.failures ?? []).map((failure) => exampleOf(failure, candidates));
-    const shown = [...newest, ...succeeded, ...examples].filter((delivery) => delivery !== undefined);
+    const shown = [...newest, ...succeeded, ...examples, lastAttempted(candidates)].filter(
+      (delivery) => delivery !== undefined,
+    );
     const unique = [...new Map(shown.map((delivery) => [delivery.id, delivery])).values()];
     const [event] = recovery?.data ?? [];
     const { attempts = 0, failed: failures = 0 } = statistics?.totals ?? {};
@@ -419,12 +422,4 @@ function objectId(event: Event | undefined): string | undefined {
 
 function objectKind(event: Event | undefined): IdKind | undefined {
   return kindOfId(objectId(event) ?? "");
-}
-
-/** Returns a delivery whose last attempt had a result. The statistics have the beginning of its error. */
-export function exampleOf({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]) {
-  return deliveries.find(
-    ({ last_status_code: lastStatus, last_error: lastError }) =>
-      lastStatus === status && (lastError ?? "").startsWith(error ?? ""),
-  );
 }

@@ -4,11 +4,11 @@ import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contr
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { attemptEvidence, attemptsOf, countsByResult } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, countsByResult, exampleOf, lastAttempted } from "./attempts.ts";
 import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
-import { type Chain, exampleOf } from "./chain.ts";
+import type { Chain } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
 import { capitalized, counted, everyAttempt, type Finding, givenUp, span, type TimeFormat, waits } from "./finding.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
@@ -94,23 +94,17 @@ function failing(state: State): Finding {
   const cause = currentCause(outcome, lastAttemptTime(failure.last_at, example), receiver, chain);
   const attempts = counted(totals.attempts, "attempt");
   const results = countsByResult(failures);
-  const kinds = `(${results.join(", ")})`;
+  const kinds = results.length > 1 ? ` (${results.join(", ")})` : "";
   const since = endpoint.health.failing_since;
   const isEvery = totals.succeeded === 0;
-  const summary =
-    results.length > 1
-      ? isEvery
-        ? `${capitalized(everyAttempt(totals.attempts))} to ${receiver.name} in the last hour failed ${kinds}`
-        : `${receiver.name} fails intermittently: ${totals.failed} of ${attempts} in the last hour failed ${kinds}`
-      : isEvery && since !== null
-        ? `${cause.what}; every attempt since ${time(since)} has failed`
-        : isEvery
-          ? `${cause.what}; ${everyAttempt(totals.attempts)} in the last hour failed`
-          : `${cause.what}; ${totals.failed} of ${attempts} in the last hour failed`;
+  const share =
+    isEvery && since !== null && results.length === 1
+      ? `every attempt since ${time(since)} has failed`
+      : `${isEvery ? everyAttempt(totals.attempts) : `${totals.failed} of ${attempts}`} in the last hour failed`;
   return {
     code: cause.code,
     subject: endpoint.id,
-    summary: summary + andRest(state),
+    summary: `${cause.what}; ${share}${kinds}${andRest(state)}`,
     evidence: exampleEvidence(failure, state),
     ...adviceOf(cause, state),
   };
@@ -193,15 +187,16 @@ function quiet(state: State): Finding {
   const [newest] = deliveries;
   if (newest === undefined) return nothingHappened(endpoint, time);
   const { failing_since: since } = endpoint.health;
-  const failed = attemptsOf(newest).at(-1);
-  if (newest.status !== "succeeded" && since !== null && failed !== undefined) {
-    const at = lastAttemptTime(failed.at, newest);
-    const cause = currentCause({ ...failed, delivery: newest.id }, at, receiver, chain);
+  const last = lastAttempted(deliveries)!;
+  const failed = attemptsOf(last).at(-1);
+  if (last.status !== "succeeded" && since !== null && failed !== undefined) {
+    const at = lastAttemptTime(failed.at, last);
+    const cause = currentCause({ ...failed, delivery: last.id }, at, receiver, chain);
     return {
       code: cause.code,
       subject: endpoint.id,
       summary: `${cause.what}; every attempt since ${time(since)} has failed${andRest(state)}`,
-      evidence: attemptEvidence(attemptsOf(newest), time),
+      evidence: attemptEvidence(attemptsOf(last), time),
       ...adviceOf(cause, state),
     };
   }
@@ -209,11 +204,11 @@ function quiet(state: State): Finding {
   const later = happened(state).filter(({ last_at: at }) => at > newest.created);
   const match = later.find(({ type }) => matchesSubscriptions(endpoint.events, type));
   if (match !== undefined) return missed(match, state);
-  const last = newest.attempts?.at(-1)?.at ?? newest.created;
+  const end = newest.attempts?.at(-1)?.at ?? newest.created;
   return {
     code: "delivered",
     subject: endpoint.id,
-    summary: `The last delivery to ${receiver.name} succeeded at ${time(last)}; no matching event has happened since`,
+    summary: `The last delivery to ${receiver.name} succeeded at ${time(end)}; no matching event has happened since`,
     evidence: `It subscribes to ${endpoint.events.join(", ")}${later.length === 0 ? "" : `; since then: ${listOf(later, time)}`}`,
     action: null,
     fix: null,
@@ -265,8 +260,9 @@ function missed({ type, last_at: at }: Happened, { endpoint, receiver: { name },
       : obstacle.why === "disabled"
         ? [`while ${name} was disabled`, `It was enabled at ${until}, and subscribes to ${subscriptions}`]
         : [`before ${name} subscribed to it`, `It has subscribed to ${subscriptions} since ${until}`];
+  const since = obstacle?.since?.time ?? last;
   // The command excludes the second that it names.
-  const since = formatTimestamp((obstacle?.since?.time ?? last) - 1000);
+  const after = formatTimestamp(since - 1000);
   return {
     code: "no_matching_event",
     subject: endpoint.id,

@@ -131,6 +131,21 @@ describe("service why for an endpoint", () => {
     });
   });
 
+  it("quotes the newest attempt, although it is not of the newest delivery", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(500, 500, 500);
+    const { deliveries } = await world.order();
+    await world.order();
+    await advanceClock(world.api, 10);
+    const { id } = deliveries[0]!;
+    await world.api("POST", `/v1/deliveries/${id}/retry`);
+    const retried = async () => (await world.api("GET", `/v1/deliveries/${id}`)).body;
+    await expect.poll(async () => (await retried()).attempt_count).toBe(2);
+    const { last_attempt_at: at } = await retried();
+    const { evidence } = await world.why(endpoint);
+    expect(evidence).toMatch(new RegExp(`^Attempt 2 at ${at}: 500`));
+  });
+
   it("reports how many deliveries failed for good, also once the endpoint has recovered", async () => {
     const endpoint = await world.endpoint("/a", undefined, "Billing");
     statuses.push(...Array.from({ length: 100 }, () => 500));

@@ -92,6 +92,7 @@ function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
     attempt_count: row.attempt_count,
     last_status_code: row.last_status_code,
     last_error: row.last_error,
+    last_attempt_at: row.last_at === null ? null : formatTimestamp(row.last_at),
     next_attempt: scheduled === null ? null : formatTimestamp(scheduled),
     attempting_since: row.begun_at === null ? null : formatTimestamp(row.begun_at),
     livemode: tenant.livemode,

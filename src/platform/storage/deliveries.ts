@@ -27,6 +27,7 @@ export interface ShownDelivery extends DeliveryRow {
   endpoint_status: "enabled" | "disabled" | null;
   last_status_code: number | null;
   last_error: string | null;
+  last_at: number | null;
   /** When the attempt in progress began. */
   begun_at: number | null;
 }
@@ -47,7 +48,7 @@ const NAMES = [
 const COLUMNS = NAMES.join(", ");
 const ofLastAttempt = (column: string) => `(SELECT a.${column} FROM attempts a
   WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempt_count) AS last_${column}`;
-const SHOWN = `${COLUMNS}, begun_at, ${ofLastAttempt("status_code")}, ${ofLastAttempt("error")}, (SELECT w.status FROM webhook_endpoints w WHERE w.environment = deliveries.environment
+const SHOWN = `${COLUMNS}, begun_at, ${ofLastAttempt("status_code")}, ${ofLastAttempt("error")}, ${ofLastAttempt("at")}, (SELECT w.status FROM webhook_endpoints w WHERE w.environment = deliveries.environment
                             AND w.id = deliveries.endpoint_id) AS endpoint_status`;
 
 export const insertDeliveries = insertRows<DeliveryRow>("deliveries", NAMES);

@@ -38,7 +38,7 @@ export function changesIn(
   };
   return requests.map((request) => ({
     ...fieldsOf<Pick<EndpointChange, "url" | "events" | "status">>(request.request_body),
-    time: timeOf(request),
+    time: disabledAt(request) ?? timeOf(request),
     request: request.id,
     by: request.key === null ? "by a user" : `with ${nameOfKey(keys.find((key) => key?.id === request.key))}`,
   }));
@@ -46,6 +46,12 @@ export function changesIn(
 
 export function isDisabling({ request_body: body }: RequestLogDetail): boolean {
   return fieldsOf<EndpointChange>(body).status === "disabled";
+}
+
+/** The response to a request that disabled an endpoint has its time. */
+function disabledAt(request: RequestLogDetail): number | undefined {
+  const { disabled_at: at } = fieldsOf<{ disabled_at: string | null }>(request.response_body);
+  return isDisabling(request) && typeof at === "string" ? Date.parse(at) : undefined;
 }
 
 function nameOfKey(key: ApiKey | undefined): string {

@@ -268,8 +268,8 @@ function missed({ type, last_at: at }: Happened, { endpoint, receiver: { name },
     subject: endpoint.id,
     summary: `The last ${type} happened at ${time(at)}, ${why}`,
     evidence,
-    action: `Replay every ${type} since then`,
-    fix: shellCommand`service events replay --since ${since} --type ${type} --endpoint ${endpoint.id}`,
+    action: `Replay what it missed since ${time(formatTimestamp(since))}`,
+    fix: shellCommand`service events replay --missed --since ${after} --endpoint ${endpoint.id}`,
   };
 }
 

@@ -396,7 +396,8 @@ describe("service why for a failing endpoint", () => {
     const answer = plain(await world.why(endpoint));
     expect(answer).toEqual({
       code: "receiver_error",
-      summary: "All 3 attempts to Warehouse in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
+      summary:
+        "Warehouse responded with 500; all 3 attempts in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,

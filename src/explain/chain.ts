@@ -50,7 +50,7 @@ export interface Chain {
   deliveries: readonly Delivery[];
   /** All deliveries of the event, newest first, without attempts. */
   listed: readonly Delivery[];
-  /** By ID; undefined for one that was deleted. If a replay may need other ones: all that exist. */
+  /** By ID; undefined for one that was deleted. For an event: all that exist. */
   endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
   /** The newest changes first, of the endpoints that did not receive something. */
   changes: ReadonlyMap<string, readonly EndpointChange[]>;
@@ -227,25 +227,27 @@ class ChainReader {
     const deliveries = await this.#whole(others.filter((delivery) => shown.has(delivery)));
     if (requested !== undefined) deliveries.unshift(requested);
     const unattempted = deliveries.find(({ status, attempt_count: count }) => status === "pending" && count === 0);
-    const isNobodys = event !== undefined && deliveries.length === 0;
-    const own = await this.#endpoints(deliveries);
-    const isReplayed = deliveries.some(
-      ({ status, endpoint }) => status !== "succeeded" && own.get(endpoint ?? "") === undefined,
-    );
     // A listener may retry an event beside its deliveries, or have several sessions.
     const isOfEvent = event !== undefined && (requested === undefined || requested.endpoint === null);
-    const [all, statistics] = await Promise.all([
-      isNobodys || isReplayed ? this.#allEndpoints() : [],
-      unattempted !== undefined || isReplayed || isOfEvent
-        ? this.#statistics({ endpoint: unattempted?.endpoint, event: event?.id })
-        : undefined,
+    const all = event === undefined ? undefined : await this.#allEndpoints();
+    const endpoints = new Map([
+      ...(await this.#endpoints(deliveries.filter(({ endpoint }) => !all?.has(endpoint ?? "")))),
+      ...(all ?? []),
     ]);
-    const endpoints = new Map([...own, ...all]);
+    const isReplayed = deliveries.some(
+      ({ status, endpoint }) => status !== "succeeded" && endpoints.get(endpoint ?? "") === undefined,
+    );
+    const statistics =
+      unattempted !== undefined || isReplayed || isOfEvent
+        ? await this.#statistics({ endpoint: unattempted?.endpoint, event: event?.id })
+        : undefined;
     const failed = deliveries.filter(({ status, attempt_count: count }) => status !== "succeeded" && count > 0);
     const missed = [...endpoints].filter(
       ([id, endpoint]) =>
         failed.some((delivery) => delivery.endpoint === id) ||
-        (isNobodys && matchesSubscriptions(endpoint?.events ?? [], event.type)),
+        (event !== undefined &&
+          matchesSubscriptions(endpoint?.events ?? [], event.type) &&
+          !listed.some((delivery) => delivery.endpoint === id)),
     );
     const changes = await this.#changes(
       missed.map(([id]) => id),

@@ -1,6 +1,7 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { type Cause, causeOf, type Outcome } from "./causes.ts";
 import type { Chain } from "./chain.ts";
@@ -51,6 +52,27 @@ export interface Obstacle {
   /** The change that removed it, and the one that began it if that is known. */
   until: EndpointChange;
   since: EndpointChange | undefined;
+}
+
+/** Returns the endpoints that subscribe to an event and did not get it, because they were disabled. */
+export function disabledAt(event: Event, chain: Chain): WebhookEndpoint[] {
+  const { id, type } = event;
+  const { request, listed, endpoints } = chain;
+  // A test event is sent to one endpoint, and no endpoint gets a report about itself.
+  if (request?.path.endsWith("/ping") === true) return [];
+  const time = timeOfId(id);
+  return [...endpoints.values()]
+    .filter((endpoint) => endpoint !== undefined)
+    .filter(
+      (endpoint) =>
+        matchesSubscriptions(endpoint.events, type) &&
+        timeOfId(endpoint.id) <= time &&
+        event.data.object["id"] !== endpoint.id &&
+        !listed.some((delivery) => delivery.endpoint === endpoint.id) &&
+        (endpoint.status === "disabled"
+          ? Date.parse(endpoint.disabled_at ?? "") <= time
+          : obstacleAt(endpoint, { type, time }, chain)?.why === "disabled"),
+    );
 }
 
 /** Returns what prevented an endpoint from receiving an event at a time; undefined if its changes do not show it. */

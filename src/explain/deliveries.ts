@@ -2,12 +2,13 @@ import { matchesSubscriptions } from "../contract/event-types.ts";
 import { kindOfId, timeOfId } from "../contract/ids.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, endingOf } from "./attempts.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf } from "./causes.ts";
-import { currentCause, lastAttemptTime } from "./changes.ts";
+import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { forwardOf, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
@@ -45,20 +46,44 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
     if (others.length === 0) first!.summary = `${reached}. ${first!.summary}`;
     else findings.unshift(severalFailed(reached, findings, chain));
   }
+  const unsent = event === undefined ? [] : disabledAt(event, chain);
+  const notSent = unsent.length === 0 ? "" : `; not sent to ${unsent.map(nameOf).join(", ")}, disabled at the time`;
+  if (findings[0]?.code === "undelivered") findings[0].evidence += notSent;
   // A deleted endpoint needs no action, so endpoints that still fail come first.
   findings.push(...ofDeletedEndpoints);
-  if (got.length === 1) findings.push(delivered(got[0]!, chain, time));
-  else if (got.length > 1 && findings.length === 0) {
+  if (got.length === 1) {
+    const finding = delivered(got[0]!, chain, time);
+    findings.push({ ...finding, summary: finding.summary + (findings.length === 0 ? notSent : "") });
+  } else if (got.length > 1 && findings.length === 0) {
     findings.push({
       code: "delivered",
       subject: event?.id ?? chain.id,
-      summary: `Delivered to ${got.length === 2 ? "both" : `all ${got.length}`} ${noun}`,
+      summary: `Delivered to ${got.length === 2 ? "both" : `all ${got.length}`} ${noun}${notSent}`,
       evidence: attemptEvidence(attemptsOf(wholeOf(got[0]!, chain)), time),
       action: null,
       fix: null,
     });
   }
-  return findings;
+  return [...findings, ...unsent.map((endpoint) => notSentTo(endpoint, event!, chain, time))];
+}
+
+const nameOf = (endpoint: WebhookEndpoint) => receiverOfEndpoint(endpoint).name;
+
+/** Returns that an event has no delivery to an endpoint that was disabled. */
+function notSentTo(endpoint: WebhookEndpoint, { id }: Event, chain: Chain, time: TimeFormat): Finding {
+  const isDisabled = endpoint.status === "disabled";
+  const { summary, evidence } = disabled(endpoint, chain, time, 0);
+  const replay = shellCommand`service events replay ${id} --endpoint ${endpoint.id}`;
+  return {
+    code: "endpoint_disabled",
+    subject: endpoint.id,
+    summary: isDisabled
+      ? `Not sent to ${nameOf(endpoint)}: ${summary.slice(nameOf(endpoint).length).replace(/^ was/, "it was")}`
+      : `Not sent to ${nameOf(endpoint)}: it was disabled when the event happened, and is enabled now`,
+    evidence: isDisabled ? evidence : `It subscribes to ${endpoint.events.join(", ")}`,
+    action: isDisabled ? "Enable the endpoint, then replay the event to it" : "Replay the event to it",
+    fix: isDisabled ? `${shellCommand`service endpoints enable ${endpoint.id}`} && ${replay}` : replay,
+  };
 }
 
 /** A listener that still has the event has no delivery of it. */

@@ -102,6 +102,48 @@ describe("service why for an event", () => {
     expect(findings[3]).toMatchObject({ code: "delivered" });
   });
 
+  it("mentions an endpoint that was disabled, in two steps, beside those that received the event or failed", async () => {
+    await world.endpoint("/a", undefined, "Billing");
+    const disabled = await world.endpoint("/d", undefined, "Legacy ERP");
+    const update = (status: string) => world.api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status });
+    await update("disabled");
+    const { event } = await world.order();
+    await succeeded(event.id);
+    const explain = async (id: string) => {
+      const { stdout } = await world.service(["why", id, "--json"]);
+      return (JSON.parse(stdout) as Explanation).findings;
+    };
+    const [answer, also] = await explain(event.id);
+    expect(answer!.summary).toMatch(/^Delivered to Billing in .+; not sent to Legacy ERP, disabled at the time$/);
+    const replay = `service events replay ${event.id} --endpoint ${disabled}`;
+    expect(also).toMatchObject({
+      code: "endpoint_disabled",
+      subject: disabled,
+      summary: expect.stringMatching(/^Not sent to Legacy ERP: it was disabled with the API key "First key" at 2/),
+      action: "Enable the endpoint, then replay the event to it",
+      fix: `service endpoints enable ${disabled} && ${replay}`,
+    });
+    statuses.push(500);
+    const { event: other } = await world.order();
+    const failing = await explain(other.id);
+    expect(failing.slice(0, 2).map(({ code }) => code)).toEqual(["receiver_error", "endpoint_disabled"]);
+    await world.endpoint("/b", undefined, "Mailer");
+    statuses.push(500, 500);
+    const { event: third } = await world.order();
+    expect((await explain(third.id))[0]!.evidence).toMatch(
+      /^Not delivered to .+; not sent to Legacy ERP, disabled at the time$/,
+    );
+    await update("enabled");
+    const [, enabled] = await explain(event.id);
+    expect(enabled).toMatchObject({
+      summary: "Not sent to Legacy ERP: it was disabled when the event happened, and is enabled now",
+      fix: replay,
+    });
+    await world.run(replay);
+    await succeeded(event.id, 2);
+    expect(await world.why(event.id)).toMatchObject({ summary: "Delivered to both endpoints" });
+  });
+
   it("reports after how many attempts the delivery was canceled", async () => {
     await world.endpoint("/a", undefined, "Billing");
     statuses.push(500);

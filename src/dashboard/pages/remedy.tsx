@@ -14,7 +14,7 @@ import { EnableDialog, RetryDialog } from "./bulk.tsx";
 export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Finding | undefined; onDone: () => void }) {
   const call = useCall();
   const [isOpen, setOpen] = useState(false);
-  const { verb, id } = remedyOf(finding);
+  const { verb, id, only } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const close = () => {
     setOpen(false);
@@ -39,7 +39,7 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
         <Action
           class="primary"
           run={async () => {
-            const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, {});
+            const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, only && { endpoint: only });
             onDone();
             return `Replayed: ${counted(deliveries.length, "delivery", "deliveries")}`;
           }}
@@ -57,7 +57,7 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
             {isOpen && (
               <EnableDialog
                 endpoint={endpoint}
-                waiting={chain.statistics?.queue.pending ?? 0}
+                waiting={chain.statistics?.endpoints.find((one) => one.endpoint === id)?.pending ?? 0}
                 onChange={onDone}
                 onClose={close}
               />
@@ -105,13 +105,21 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
   }
 }
 
-/** Returns the effect of a command, and the ID that it affects. */
-function remedyOf(finding: Finding | undefined): { verb: string; id: string } {
-  const words = (finding?.fix ?? "").split(" ").filter((word) => word !== "--live");
+/** Returns the effect of a command, the ID that it affects, and the only endpoint that a replay is sent to. */
+function remedyOf(finding: Finding | undefined): { verb: string; id: string; only?: string | undefined } {
+  const [command = "", replay = "", ...others] = (finding?.fix ?? "").split(" && ");
+  // The dialog that enables an endpoint replays what it missed.
+  if (others.length > 0 || (replay !== "" && !command.startsWith("service endpoints enable "))) {
+    return { verb: "", id: "" };
+  }
+  const words = command.split(" ").filter((word) => word !== "--live");
   const [, name = "", verb = "", id = ""] = words;
   if (name === "why") return { verb: words.length === 3 ? name : "", id: verb };
   if (name === "deliveries" && verb === "retry" && words[4] === "--endpoint" && words.length === 6) {
     return { verb: "deliveries retry all", id: words[5]! };
+  }
+  if (name === "events" && verb === "replay" && words[4] === "--endpoint" && words.length === 6) {
+    return { verb: "events replay", id, only: words[5] };
   }
   return words.length === 4 ? { verb: `${name} ${verb}`, id } : { verb: "", id: "" };
 }

@@ -90,7 +90,7 @@ export function EndpointDetail({ id }: { id: string }) {
                   counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
                 ],
                 ["Attempts", counts && rateOf(counts, period)],
-                ["Not delivered", counts && <NotDelivered of={nameOfEndpoint(endpoint)} counts={counts} />],
+                ["Not delivered", counts && <NotDelivered endpoint={endpoint} counts={counts} />],
                 ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
                 ["Last success", counts && <Time at={counts.last_success_at} />],
                 ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],

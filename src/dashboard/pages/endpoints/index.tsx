@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { nameOfEndpoint, subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
+import { subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { Strip } from "../../components/chart.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
@@ -110,7 +110,7 @@ function EndpointList() {
               from: "tablet",
               cell: (endpoint) => {
                 const counts = countsOf(endpoint.id);
-                return counts === undefined ? "…" : <NotDelivered of={nameOfEndpoint(endpoint)} counts={counts} />;
+                return counts === undefined ? "…" : <NotDelivered endpoint={endpoint} counts={counts} />;
               },
             },
             {

@@ -15,7 +15,7 @@ import { None, RowTime, Status } from "../../components/values.tsx";
 import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
-import { EnableDialog, RetryDialog } from "../bulk.tsx";
+import { EnableDialog, RetryDialog, useMissed } from "../bulk.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -164,8 +164,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Not delivered",
             isNumber: true,
-            cell: ({ endpoint, counts }) =>
-              endpoint && counts && <NotDelivered of={nameOfEndpoint(endpoint)} counts={counts} />,
+            cell: ({ endpoint, counts }) => endpoint && counts && <NotDelivered endpoint={endpoint} counts={counts} />,
           },
           {
             label: "Actions",
@@ -179,27 +178,36 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
   );
 }
 
-/** How many deliveries of an endpoint wait, and how many failed for good. */
-export function NotDelivered({ counts, of }: { counts: StatisticsEndpoint; of: string }) {
+/** How many deliveries of an endpoint wait, how many failed for good, and how many events it missed while disabled. */
+export function NotDelivered(props: { counts: StatisticsEndpoint; endpoint: WebhookEndpoint }) {
+  const { counts, endpoint: of } = props;
   const { endpoint, pending, failed_deliveries: failed } = counts;
+  const name = nameOfEndpoint(of);
+  const missed = of.status === "disabled" && <Missed endpoint={of} />;
   const link = (status: "pending" | "failed", number: number, words: string) =>
     number > 0 && (
       <Link
         class={status === "failed" ? "bad-text" : ""}
         href={hrefOf("deliveries", "", { endpoint, status })}
-        label={`${count(number)} ${words}, ${of}`}
+        label={`${count(number)} ${words}, ${name}`}
       >
         {count(number)} {words}
       </Link>
     );
-  if (pending + failed === 0) return <span class="soft">0</span>;
+  if (pending + failed === 0) return missed || <span class="soft">0</span>;
   return (
     <>
       {link("failed", failed, "failed")}
       {failed > 0 && pending > 0 && ", "}
       {link("pending", pending, "waiting")}
+      {missed && <>, {missed}</>}
     </>
   );
+}
+
+function Missed({ endpoint }: { endpoint: WebhookEndpoint }) {
+  const { found } = useMissed(endpoint);
+  return found === undefined ? "…" : <span class={found === 0 ? "soft" : ""}>{count(found)} missed</span>;
 }
 
 /** The last unsuccessful response of an endpoint. */

@@ -92,11 +92,7 @@ export function standingOf(
   const { attempts, failed } = counts;
   if (failed === 0) return standing("healthy", "Healthy", 1);
   if (failed === attempts) {
-    return standing(
-      "failing",
-      attempts === 1 ? "Failing, 1 attempt" : `Failing, all ${counted(attempts, "attempt")}`,
-      5,
-    );
+    return standing("failing", attempts === 1 ? "1 attempt failed" : `All ${counted(attempts, "attempt")} failed`, 5);
   }
   if (hasRecovered(endpoint, counts, failures)) {
     return standing(

@@ -107,11 +107,14 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   const { standings, statistics, period } = props;
   const { totals, minutes, queue, now } = statistics;
   const failed = failedOf(statistics.endpoints);
-  const namesOf = (state: Standing["state"]) =>
-    standings.flatMap((one) =>
-      one.state === state ? [one.endpoint ? nameOfEndpoint(one.endpoint) : "A listener"] : [],
-    );
-  const [failing, slow] = [namesOf("failing"), namesOf("slow")];
+  const namesOf = (some: readonly Standing[]) =>
+    some.map(({ endpoint }) => (endpoint ? nameOfEndpoint(endpoint) : "A listener"));
+  const bad = standings.filter(({ state }) => state === "failing");
+  // The menu counts those that the platform has reported.
+  const isReported = ({ endpoint }: Standing) => endpoint?.health.failing_since != null;
+  const failing = namesOf(bad.filter(isReported));
+  const broken = namesOf(bad.filter((one) => !isReported(one)));
+  const slow = namesOf(standings.filter(({ state }) => state === "slow"));
   const [first, last] = [minutes[0]?.at ?? now, now].map((at) => shortTime(Date.parse(at), Date.parse(now)));
   const rest =
     totals.attempts === 0
@@ -124,9 +127,13 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   return (
     <section class="answer" aria-label="Summary">
       <p>
-        {failing.length > 0 ? (
+        {bad.length > 0 ? (
           <>
-            <em>{inWords(failing, "is failing.", "are failing.")}</em> {queue.pending > 0 && `${waits(queue.pending)}.`}
+            <em>
+              {failing.length > 0 && inWords(failing, "is failing. ", "are failing. ")}
+              {broken.length > 0 && inWords(broken, "failed every attempt.", "failed every attempt.")}
+            </em>{" "}
+            {queue.pending > 0 && `${waits(queue.pending)}.`}
           </>
         ) : (
           rest

@@ -21,6 +21,14 @@ const MAX_ENTRIES = 50;
 const entries = new Map<string, Entry>();
 environment.subscribe(() => entries.clear());
 
+/** Reads the explanations that are shown. */
+const readers = new Set<() => Promise<void>>();
+
+/** Explains what is shown once more. Resolves when that is done. */
+export async function explainAgain(): Promise<void> {
+  await Promise.all([...readers].map((read) => read()));
+}
+
 /**
  * Explains an ID as `service why` does, and again after changes; undefined explains nothing. `stamp` is the state of the
  * object that the page shows: with another one, the explanation is unknown until it is read again.
@@ -59,6 +67,7 @@ export function useExplanation(
   };
   useEffect(() => {
     void read();
+    readers.add(read);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const readSoon = () => {
       timer ??= setTimeout(
@@ -77,6 +86,7 @@ export function useExplanation(
     });
     return () => {
       stop();
+      readers.delete(read);
       clearTimeout(timer);
     };
   }, [key, stamp]);

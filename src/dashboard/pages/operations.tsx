@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Environment } from "../../contract/environments.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import { useCall } from "../api/call.ts";
+import { explainAgain } from "../api/explanation.ts";
 import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { count, counted } from "../format.ts";
@@ -118,6 +119,8 @@ function Outcome({ total, left }: { total: number; left: DeliveryBulkRetry }) {
           call<BulkOperation>("POST", "/v1/deliveries/retry", { ...left, status, dry_run: true }),
         ),
       );
+      // The page must not contradict the outcome.
+      await explainAgain();
       if (isCurrent) setRest(counts.reduce((sum, one) => sum + one.total, 0));
     };
     const readNow = () => void read().catch(() => {});

@@ -56,7 +56,7 @@ export class Context {
     this.globals = globals;
     this.output = output;
     this.#io = io;
-    this.#input = new Input(io.streams.stdin, io.signal);
+    this.#input = new Input(io);
     this.#store = new SettingsStore({ env: this.env, platform: this.platform, warn: (text) => output.warn(text) });
     this.prompts = createPrompts({
       possible: () => this.interactive,

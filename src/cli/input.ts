@@ -1,16 +1,20 @@
+import { resolve } from "node:path";
 import type * as inquirer from "@inquirer/prompts";
 import { isRecord } from "../contract/json.ts";
 import { InterruptedError, UsageError, UserError } from "./errors.ts";
+import type { ProcessIo } from "./process-io.ts";
 
 /** Files and standard input, as flags name them. */
 export class Input {
   readonly #stdin: () => NodeJS.ReadStream;
   readonly #signal: AbortSignal;
+  readonly #cwd: string;
   #reader: string | undefined;
 
-  constructor(stdin: () => NodeJS.ReadStream, signal: AbortSignal) {
-    this.#stdin = stdin;
+  constructor({ streams, signal, cwd }: ProcessIo) {
+    this.#stdin = streams.stdin;
     this.#signal = signal;
+    this.#cwd = cwd;
   }
 
   /** Reads a whole file, or stdin if the name is `-`. `flag` names the source. */
@@ -18,7 +22,7 @@ export class Input {
     if (name === "-") return await this.readStdin(flag);
     const { readFile } = await import("node:fs/promises");
     try {
-      return await readFile(name);
+      return await readFile(resolve(this.#cwd, name));
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       const reason =

@@ -208,15 +208,12 @@ describe("the types", () => {
   });
 
   it.each([
-    ["service-webhooks", "."],
-    ["service-webhooks", "schemes"],
-    ["service-cli", "webhooks"],
-    ["service-cli", "webhooks/schemes"],
-    ["service-cli", "testing"],
-  ] as const)("of %s %s resolve to the right files under node10, node16 and bundler", (name, entry) => {
+    ["service-webhooks", [".", "schemes"]],
+    ["service-cli", ["webhooks", "webhooks/schemes", "testing"]],
+  ] as const)("of %s %j resolve to the right files under node10, node16 and bundler", (name, entries) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      [attw, tarballs[name], "--entrypoints", entry, "--format", "json"],
+      [attw, tarballs[name], "--entrypoints", ...entries, "--format", "json"],
       { encoding: "utf8", maxBuffer: 100_000_000 },
     );
     expect(stderr).toBe("");
@@ -224,9 +221,12 @@ describe("the types", () => {
       analysis: { entrypoints: Record<string, { resolutions: Record<string, { resolution?: unknown }> }> };
       problems: Record<string, unknown>;
     };
-    const [resolutions] = Object.values(analysis.entrypoints).map((one) => one.resolutions);
-    expect(Object.keys(resolutions!)).toEqual(["node10", "node16-cjs", "node16-esm", "bundler"]);
-    for (const [kind, { resolution }] of Object.entries(resolutions!)) expect(resolution, kind).toBeDefined();
+    const { entrypoints } = analysis;
+    expect(Object.keys(entrypoints)).toEqual(entries.map((entry) => (entry === "." ? "." : `./${entry}`)));
+    for (const { resolutions } of Object.values(entrypoints)) {
+      expect(Object.keys(resolutions)).toEqual(["node10", "node16-cjs", "node16-esm", "bundler"]);
+      for (const [kind, { resolution }] of Object.entries(resolutions)) expect(resolution, kind).toBeDefined();
+    }
     expect(problems).toEqual({});
     expect(status).toBe(0);
   });

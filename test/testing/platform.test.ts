@@ -12,8 +12,10 @@ import type * as testing from "../../src/testing/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { runCli } from "../support/run-cli.ts";
+import { volume } from "../support/volume.ts";
 import { BUILT, PlatformError, startPlatform } from "./kit.ts";
 
+const PLATFORMS = volume(10, 3);
 const ADA = { email: "ada@example.com" };
 const ORDER = { amount: 1999, currency: "EUR" };
 
@@ -69,14 +71,14 @@ describe("startPlatform", () => {
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
   });
 
-  it("starts ten platforms at once, each with its own port and data", async () => {
-    const all = await Promise.all(Array.from({ length: 10 }, () => startPlatform()));
+  it(`starts ${PLATFORMS} platforms at once, each with its own port and data`, async () => {
+    const all = await Promise.all(Array.from({ length: PLATFORMS }, () => startPlatform()));
     await Promise.all(all.map((one, index) => one.request("POST", "/v1/customers", { email: `${index}@example.com` })));
     const lists = await Promise.all(all.map((one) => one.request("GET", "/v1/customers")));
     expect(lists.map(({ data }) => (data as { email: string }[]).map(({ email }) => email))).toEqual(
       all.map((_one, index) => [`${index}@example.com`]),
     );
-    expect(new Set(all.map(({ baseUrl }) => baseUrl)).size).toBe(10);
+    expect(new Set(all.map(({ baseUrl }) => baseUrl)).size).toBe(PLATFORMS);
     await Promise.all(all.map((one) => one.close()));
   });
 

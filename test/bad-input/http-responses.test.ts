@@ -66,7 +66,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await listener.kill();
+  await listener.interrupt();
   receiver.close();
 });
 

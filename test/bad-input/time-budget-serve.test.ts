@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningListener, startListener } from "../support/listener.ts";
+import { type RunningListener, spawnListener } from "../support/listener.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { expectProcessWithin, TELLS_PROCESS_TIME } from "../support/process-time.ts";
 import { type RawResponse, sendRaw } from "../support/raw-http.ts";
 import { createConfigDir } from "../support/run-cli.ts";
+import type { CommandProcess } from "../support/running-command.ts";
 import { BUDGET, pumped } from "../support/time-budget.ts";
 import { HOSTILE_JSON, HOSTILE_RESPONSES, list, UNITS } from "./hostile-shapes.ts";
 
@@ -143,7 +144,7 @@ describe.runIf(TELLS_PROCESS_TIME)("a running server rejects bad input within th
 
 describe.runIf(TELLS_PROCESS_TIME)("reads a receiver's response of 1 MiB within the time budget", () => {
   let receiver: Server;
-  let listener: RunningListener;
+  let listener: RunningListener<CommandProcess>;
   let response = "";
   /** Resolves for each client once it has closed the connection or read everything. */
   let closed: Record<string, () => void> = {};
@@ -163,7 +164,7 @@ describe.runIf(TELLS_PROCESS_TIME)("reads a receiver's response of 1 MiB within 
     await once(receiver, "listening");
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
     await api("POST", "/v1/webhook_endpoints", { url: `${url}/platform`, events: ["*"] });
-    listener = await startListener(platform.env, ["--forward-to", `${url}/relay`]);
+    listener = await spawnListener(platform.env, ["--forward-to", `${url}/relay`]);
   });
   afterAll(async () => {
     await listener.kill();

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const HOUR = 3600;
 const BURST = 12;
 
-let platform: RunningPlatform;
+let platform: ServedPlatform;
 let api: Api;
 beforeAll(async () => {
   // Tokens that a test uses do not refill during the test.
-  platform = await startPlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
+  platform = await servePlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });
 afterAll(() => platform.stop());

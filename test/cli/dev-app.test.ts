@@ -2,7 +2,7 @@ import { cpSync, mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { spawnCli } from "../support/run-cli.ts";
+import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { FILES, makeProject, startDev } from "./support/dev-project.ts";
 
@@ -76,25 +76,23 @@ describe("platform.port auto", () => {
     expect((await first.service(["customers", "create", "--email", "ada@example.com"])).exitCode).toBe(0);
     expect((await first.service(["customers", "list", "--json", "--jq", "length"])).stdout).toBe("1\n");
     expect((await second.service(["customers", "list", "--json", "--jq", "length"])).stdout).toBe("0\n");
-    for (const { child } of running) child.kill("SIGINT");
-    for (const { ended } of running) expect(await ended).toBe(0);
+    for (const dev of running) expect(await dev.interrupt()).toBe(0);
     const [port = ""] = first.read(".service/port").split("\n");
     const again = startDev(first);
     await again.waitFor(/✓ Ready after/);
     expect(again.output()).toContain(`ready at http://127.0.0.1:${port}`);
     // Below the folder, commands work on the same project; in a copy of it, on another one.
     mkdirSync(join(first.folder, "src/lib"), { recursive: true });
-    const below = await spawnCli(["customers", "list", "--json", "--jq", "length"], {
+    const below = await runCli(["customers", "list", "--json", "--jq", "length"], {
       cwd: join(first.folder, "src/lib"),
       env: first.env,
     });
     expect(below.stdout).toBe("1\n");
     const copy = `${first.folder}-copy`;
     cpSync(first.folder, copy, { recursive: true });
-    const there = await spawnCli(["customers", "list"], { cwd: copy, env: first.env });
+    const there = await runCli(["customers", "list"], { cwd: copy, env: first.env });
     expect(there).toMatchObject({ exitCode: 7, stderr: expect.stringContaining("has not been started yet") as string });
-    again.child.kill("SIGINT");
-    await again.ended;
+    await again.interrupt();
     const stopped = await first.service(["customers", "list"]);
     expect(stopped.stderr).toContain("Start the platform with `service dev`");
   });

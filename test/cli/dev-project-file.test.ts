@@ -168,8 +168,7 @@ describe("the seed of service dev", () => {
       await dev.waitFor(READY);
       const { stdout } = await project.service(["customers", "list", "--json"]);
       runs.push((JSON.parse(stdout) as unknown[]).length);
-      dev.child.kill("SIGINT");
-      expect(await dev.ended).toBe(0);
+      expect(await dev.interrupt()).toBe(0);
       if (run === 0) expect(dev.output()).toContain("seed     │ ✓ 1 call of fixtures/seed.yaml sent");
       if (run === 1)
         expect(dev.output()).toContain("seed     │ · fixtures/seed.yaml was already sent to this database");

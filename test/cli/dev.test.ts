@@ -6,10 +6,19 @@ import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { servePlatform } from "../support/platform.ts";
-import { BIN, spawnCli } from "../support/run-cli.ts";
+import { BIN, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
-import { APP, type DevProject, FILES, isRunning, makeProject, startCommand, startDev } from "./support/dev-project.ts";
+import {
+  APP,
+  type DevProject,
+  FILES,
+  isRunning,
+  makeProject,
+  spawnDev,
+  startDev,
+  startInProject,
+} from "./support/dev-project.ts";
 
 const READY = /^dev {6}│ ✓ Ready after/m;
 
@@ -36,8 +45,7 @@ describe("service dev", () => {
         .split("\n")
         .filter((line) => line !== "" && !/^(platform|listen  |app     |dev     ) │ /.test(line)),
     ).toEqual([]);
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(130);
+    expect(await dev.interrupt()).toBe(130);
     await expectNothingRuns(project);
   });
 
@@ -46,12 +54,11 @@ describe("service dev", () => {
     const dev = startDev(project);
     await dev.waitFor(READY);
     const [, key] = /^SERVICE_API_KEY=(.*)$/m.exec(project.read(".env.local"))!;
-    const login = await spawnCli(["login", "--api-key-stdin"], { cwd: project.folder, env: project.env, input: key! });
+    const login = await runCli(["login", "--api-key-stdin"], { cwd: project.folder, env: project.env, input: key! });
     expect(login.exitCode).toBe(0);
     const file = join(project.folder, ".service/platform.db.credentials");
     expect(login.stderr).toContain(`Warning: In this folder, the API key in ${file} is used instead.`);
-    dev.child.kill("SIGINT");
-    await dev.ended;
+    await dev.interrupt();
   });
 
   it("creates a database that service db and service serve use in the folder", async () => {
@@ -65,11 +72,10 @@ describe("service dev", () => {
     expect(JSON.parse(backup.stdout)).toMatchObject({ database });
     const restored = await project.service(["db", "restore", "backup.db", "--yes", "--json"]);
     expect(JSON.parse(restored.stdout)).toMatchObject({ database });
-    const served = startCommand(project, ["serve", "--json"]);
+    const served = startInProject(project, ["serve", "--json"]);
     await served.waitFor(`"base_url":"http://127.0.0.1:${project.port}"`);
     expect(served.output()).toContain(`"database":"${database}"`);
-    served.child.kill("SIGINT");
-    await served.ended;
+    await served.interrupt();
   });
 
   it("writes secret, key and URL to the env file, changes nothing else in it, and passes them to the app", async () => {
@@ -98,8 +104,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     await dev.waitFor(READY);
     expect(statSync(join(project.folder, ".env.local")).mode & 0o777).toBe(0o600);
     expect(project.read(".service/.gitignore")).toBe("*\n");
-    dev.child.kill("SIGTERM");
-    expect(await dev.ended).toBe(143);
+    expect(await dev.interrupt("SIGTERM")).toBe(143);
   });
 
   it("stops everything and exits with the app's code once the app exits", async () => {
@@ -123,8 +128,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     await dev.waitFor(READY);
     expect((await project.service(["trigger", "customer.created"])).exitCode).toBe(0);
     await dev.waitFor(/^listen {3}│ .*customer\.created/m);
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(0);
+    expect(await dev.interrupt()).toBe(0);
   });
 
   it("prefixes lines with color only on a terminal without NO_COLOR", async () => {
@@ -168,8 +172,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     });
     const dev = startDev(project);
     await dev.waitFor(`app      │ ${"a".repeat(65_535)}\n`);
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(130);
+    expect(await dev.interrupt()).toBe(130);
     expect(dev.output()).toContain(`app      │ 😀${"b".repeat(10)}\n`);
   });
 
@@ -197,8 +200,7 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
       '"part":"app","event":"output","stream":"stdout","text":"received customer.created at /webhooks"',
     );
     await dev.waitFor(/"part":"listen","event":"forwarded"/);
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(130);
+    expect(await dev.interrupt()).toBe(130);
     const records = dev
       .output()
       .trimEnd()
@@ -218,10 +220,9 @@ describe("the end of service dev", () => {
     ["SIGHUP", 129],
   ] as const)("passes %s on to the app, and leaves no process", async (signal, code) => {
     const project = await makeProject(FILES);
-    const dev = startDev(project);
+    const dev = spawnDev(project);
     await dev.waitFor(READY);
-    dev.child.kill(signal);
-    expect(await dev.ended).toBe(code);
+    expect(await dev.interrupt(signal)).toBe(code);
     await expectNothingRuns(project);
   });
 
@@ -230,8 +231,7 @@ describe("the end of service dev", () => {
     const project = await makeProject({ ...FILES, "app.js": app });
     const dev = startDev(project);
     await dev.waitFor(READY);
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(5);
+    expect(await dev.interrupt()).toBe(5);
     expect(dev.output()).toContain("app      │ bye");
     await expectNothingRuns(project);
   });
@@ -251,9 +251,9 @@ describe("the end of service dev", () => {
     await expect.poll(() => held.length).toBe(1);
     project.write("service.yaml", yaml("after"));
     await dev.waitFor("restarting the listener");
-    dev.child.kill("SIGINT");
+    const end = dev.interrupt();
     held[0]!.end();
-    expect(await dev.ended).toBe(0);
+    expect(await end).toBe(0);
     expect(dev.output()).not.toContain("/after");
   });
 
@@ -267,8 +267,7 @@ describe("the end of service dev", () => {
     const project = await makeProject({ ...FILES, "service.yaml": yaml });
     const dev = startDev(project);
     await untilExists(join(project.folder, file));
-    dev.child.kill("SIGINT");
-    expect([0, 130]).toContain(await dev.ended);
+    expect([0, 130]).toContain(await dev.interrupt());
     await expect(fetch(`http://127.0.0.1:${project.port}/v1/me`)).rejects.toThrow("fetch failed");
     if (existsSync(join(project.folder, "pids"))) await expectNothingRuns(project);
   });
@@ -281,8 +280,7 @@ describe("the end of service dev", () => {
     });
     const dev = startDev(project, [], platform.env);
     await untilExists(join(project.folder, ".service/schema.json"));
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(0);
+    expect(await dev.interrupt()).toBe(0);
   });
 
   it("stops at Ctrl-C while it connects to a platform that never responds", async () => {
@@ -293,16 +291,14 @@ describe("the end of service dev", () => {
     const key = `sk_sandbox_${"a".repeat(49)}`;
     const dev = startDev(project, [], { SERVICE_BASE_URL: url, SERVICE_API_KEY: key });
     await expect.poll(() => upgrades, { timeout: 60_000 }).toBe(1);
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe(0);
+    expect(await dev.interrupt()).toBe(0);
   });
 
   it("kills an app that ignores signals", async () => {
     const project = await makeProject({ ...FILES, "app.js": STUBBORN });
     const dev = startDev(project);
     await dev.waitFor(READY);
-    dev.child.kill("SIGTERM");
-    expect(await dev.ended).toBe(137);
+    expect(await dev.interrupt("SIGTERM")).toBe(137);
     expect(dev.output()).toContain("app      │ ignored SIGTERM");
     expect(dev.output()).toContain("app      │ ✗ still running 5 s after SIGTERM; killed");
     await expectNothingRuns(project);
@@ -310,12 +306,11 @@ describe("the end of service dev", () => {
 
   it("kills everything at the second Ctrl-C", async () => {
     const project = await makeProject({ ...FILES, "app.js": STUBBORN });
-    const dev = startDev(project);
+    const dev = spawnDev(project);
     await dev.waitFor(READY);
-    dev.child.kill("SIGINT");
+    void dev.interrupt();
     await dev.waitFor("ignored SIGINT");
-    dev.child.kill("SIGINT");
-    expect(await dev.ended).toBe("SIGINT");
+    expect(await dev.interrupt()).toBe("SIGINT");
     await expect.poll(() => project.read("pids").split(" ").map(Number).filter(isRunning)).toEqual([]);
     expect(dev.output()).not.toContain("still running");
   });
@@ -340,10 +335,9 @@ describe("the end of service dev", () => {
 
   it("stops the platform if service dev itself is killed", async () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
-    const dev = startDev(project);
+    const dev = spawnDev(project);
     await dev.waitFor(READY);
-    dev.child.kill("SIGKILL");
-    expect(await dev.ended).toBe("SIGKILL");
+    await dev.kill();
     await expect
       .poll(() => fetch(`http://127.0.0.1:${project.port}`).then(String, String), { timeout: 30_000 })
       .toMatch(/fetch failed/);

@@ -81,7 +81,7 @@ describe("service events tail", () => {
   ] as const)("exits on %s like service listen", async (signal, exitCode) => {
     const tail = tailEvents(["--json"]);
     await tail.begun(() => provoke());
-    expect(await tail.end(signal)).toBe(exitCode);
+    expect(await tail.interrupt(signal)).toBe(exitCode);
   });
 
   it("shows events on a terminal until Ctrl-C", async () => {

@@ -28,7 +28,7 @@ describe("closing the terminal", () => {
     const ready = join(mkdtempSync(join(tmpdir(), "service-hangup-")), "ready");
     const listener = await startListener(cli.platform.env, ["--ready-file", ready]);
     await expect.poll(() => existsSync(ready)).toBe(true);
-    expect(await listener.end("SIGHUP")).toBe(129);
+    expect(await listener.interrupt("SIGHUP")).toBe(129);
     expect(existsSync(ready)).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { kitPlatform } from "../testing/kit.ts";
-import { runCli } from "../support/run-cli.ts";
+import { spawnCli } from "../support/run-cli.ts";
 import { masked, newKey, places, scannedFolder } from "./support/scanned-folder.ts";
 
 const folder = scannedFolder();
@@ -136,7 +136,7 @@ describe("service keys scan --revoke", () => {
     (await apiOf(platform.baseUrl, key)("POST", "/v1/api_keys", body)).body.key as string;
   const statusOf = async (key: string) => (await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status;
   const revoke = (...args: string[]) =>
-    runCli(["keys", "scan", "--revoke", ...args], { cwd: folder.path, env: platform.env });
+    spawnCli(["keys", "scan", "--revoke", ...args], { cwd: folder.path, env: platform.env });
 
   it("revokes full-access keys with the keys themselves, and restricted keys with the profile's credential", async () => {
     const keys = [

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startListener } from "../support/listener.ts";
-import { startPlatformOn } from "../support/platform.ts";
+import { servePlatformOn } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { listening, createFolder } from "./support/listening.ts";
 
@@ -15,7 +15,7 @@ const { got, trigger } = on;
 describe("--since last", () => {
   it("resumes where the same listener stopped, across a restart of the platform", async () => {
     const database = join(createFolder(), "on.platform.db");
-    const first = await startPlatformOn(database, 0);
+    const first = await servePlatformOn(database, 0);
     const { port } = new URL(first.baseUrl);
     const env = { ...first.env };
     const args = [
@@ -34,7 +34,7 @@ describe("--since last", () => {
     await listener.interrupt();
     const missed = await trigger("customer.created", 3, env);
     await first.stop();
-    const second = await startPlatformOn(database, Number(port));
+    const second = await servePlatformOn(database, Number(port));
     const again = await startListener(env, args);
     await got(missed);
     await again.interrupt();

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { startListener } from "../support/listener.ts";
-import { startPlatformOn } from "../support/platform.ts";
+import { spawnListener, startListener } from "../support/listener.ts";
+import { servePlatformOn } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { startReceiver } from "../relay/support/receivers.ts";
 import { listening, createFolder } from "./support/listening.ts";
@@ -58,10 +58,10 @@ describe("flags of service listen", () => {
   it("waits with --wait for a platform that starts later", async () => {
     const port = await freePort();
     const database = join(createFolder(), "platform.db");
-    const first = await startPlatformOn(database, port);
+    const first = await servePlatformOn(database, port);
     await first.stop();
     const starting = startListener({ ...first.env, SERVICE_BASE_URL: first.baseUrl }, ["--wait"]);
-    const platform = await startPlatformOn(database, port);
+    const platform = await servePlatformOn(database, port);
     const listener = await starting;
     expect(await listener.interrupt()).toBe(0);
     await platform.stop();
@@ -153,7 +153,7 @@ describe("flags of service listen", () => {
     let respond = (): unknown => undefined;
     const receiver = await startReceiver((response) => (respond = () => response.end("ok")));
     const args = ["--forward-to", receiver.url.href, "--events", "order.canceled", "--timeout", "1s", "--retries", "0"];
-    const listener = await startListener(on.platform.env, args);
+    const listener = await spawnListener(on.platform.env, args);
     const [id] = await trigger("order.canceled");
     await receiver.received(1);
     const received = performance.now();

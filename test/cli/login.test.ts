@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Browser as Chromium, Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { it as itInBrowser, startChromium } from "../support/chromium.ts";
-import { startPlatform } from "../support/platform.ts";
+import { servePlatform } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
 import { decide, followRedirect, loginEnv, spawnLogin, startLogin, visit } from "./support/running-login.ts";
@@ -47,7 +47,7 @@ describe("service login in a browser", () => {
   });
 
   itInBrowser("signs in a user who opens the one-time link", async () => {
-    const fresh = await startPlatform();
+    const fresh = await servePlatform();
     try {
       const login = await startLogin(["--no-browser"], loginEnv(fresh, createConfigDir()));
       const tab = await openTab([]);

@@ -152,7 +152,7 @@ describe("service logs tail", () => {
   ] as const)("exits on %s with %i", async (signal, exitCode) => {
     const tail = tailLogs("--json");
     await tail.begun(() => provoke());
-    expect(await tail.end(signal)).toBe(exitCode);
+    expect(await tail.interrupt(signal)).toBe(exitCode);
   });
 
   it.each([60, 80, 140])("fits a line with the whole ID into %i columns, until Ctrl-C", async (columns) => {

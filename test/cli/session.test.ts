@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
 
-let platform: RunningPlatform;
-let other: RunningPlatform;
+let platform: ServedPlatform;
+let other: ServedPlatform;
 beforeAll(async () => {
-  [platform, other] = await Promise.all([startPlatform(), startPlatform()]);
+  [platform, other] = await Promise.all([servePlatform(), servePlatform()]);
 });
 afterAll(async () => {
   await Promise.all([platform.stop(), other.stop()]);

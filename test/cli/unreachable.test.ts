@@ -8,7 +8,7 @@ import { json, listen, startServer } from "../client/support/scripted-server.ts"
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 import { CUSTOMER, listOf } from "../support/api-objects.ts";
-import { makeProject, startCommand, startDev } from "./support/dev-project.ts";
+import { makeProject, startDev, startInProject } from "./support/dev-project.ts";
 
 const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
 const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: string[]) =>
@@ -109,16 +109,14 @@ describe("a project's key that is rejected", () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const first = startDev(project);
     await first.waitFor("✓ Ready");
-    first.child.kill("SIGTERM");
-    await first.ended;
-    const other = startCommand(project, ["serve", "--ephemeral", "--port", String(project.port)]);
+    await first.interrupt("SIGTERM");
+    const other = startInProject(project, ["serve", "--ephemeral", "--port", String(project.port)]);
     await other.waitFor("is ready at");
     const { exitCode, stderr } = await project.service(["customers", "list"]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 4,
       stderr: expect.stringContaining(`so another platform listens at http://127.0.0.1:${project.port}.`),
     });
-    other.child.kill("SIGTERM");
-    await other.ended;
+    await other.interrupt("SIGTERM");
   });
 });

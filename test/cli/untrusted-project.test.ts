@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { spawnCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type DevProject, makeProject, startDev } from "./support/dev-project.ts";
 
@@ -107,7 +108,8 @@ describe("env.file of service.yaml", () => {
       expect(readFileSync(join(project.folder, file), "utf8")).toContain("SERVICE_WEBHOOK_SECRET=whsec_");
     }
     const given = ["listen", "--write-env", "secret.txt", "--", "true"];
-    expect(await project.service(given, on.platform.env)).toMatchObject({ exitCode: 0 });
+    const options = { cwd: project.folder, env: { ...project.env, ...on.platform.env } };
+    expect(await spawnCli(given, options)).toMatchObject({ exitCode: 0 });
     expect(readFileSync(join(project.folder, "secret.txt"), "utf8")).toContain("SERVICE_WEBHOOK_SECRET=whsec_");
   });
 });
@@ -155,8 +157,7 @@ describe("a key and the port in service.yaml", () => {
     const project = await makeProject({ "service.yaml": "platform: { port: PORT }" });
     const first = startDev(project);
     await first.waitFor("✓ Ready after");
-    first.child.kill("SIGINT");
-    await first.ended;
+    await first.interrupt();
     project.write("service.yaml", "platform: { port: APP_PORT }");
     expect(await project.service(["customers", "list"])).toEqual(failsWith("Not signed in", 4));
     const second = startDev(project);

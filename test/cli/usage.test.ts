@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { BIN, type CliOptions, runCli } from "../support/run-cli.ts";
+import { BIN, type CliOptions, runCli, spawnCli } from "../support/run-cli.ts";
 import { withCommandName } from "../../src/cli/process-io.ts";
 import { startAnyReceiver } from "./support/any-receiver.ts";
 
@@ -152,7 +152,7 @@ describe("commands to copy", () => {
     }
     return { cwd: folder, env: { PATH: bin } };
   }
-  const hint = async (options: CliOptions): Promise<string> => (await runCli(["whoami"], options)).stderr;
+  const hint = async (options: CliOptions): Promise<string> => (await spawnCli(["whoami"], options)).stderr;
 
   it("begin with service-cli if service is another program", async () => {
     expect(await hint(shell({ "bin/service-cli": BIN }))).toContain("Sign in with `service-cli login`");
@@ -162,22 +162,22 @@ describe("commands to copy", () => {
     const { cwd, env } = shell({ "node_modules/service-cli": dirname(dirname(BIN)) });
     mkdirSync(join(cwd, "src"));
     expect(await hint({ cwd: join(cwd, "src"), env })).toContain("Sign in with `npx service-cli login`");
-    const { stdout } = await runCli(["clock", "advance", "--help"], { cwd, env });
+    const { stdout } = await spawnCli(["clock", "advance", "--help"], { cwd, env });
     expect(stdout).toContain("$ npx service-cli clock advance 3d");
-    const capture = await runCli(["webhooks", "capture", "--help"], { cwd, env });
+    const capture = await spawnCli(["webhooks", "capture", "--help"], { cwd, env });
     expect(capture.stdout.replaceAll(/\s+/g, " ")).toContain("for `npx service-cli webhooks replay`");
-    const replay = await runCli(["webhooks", "replay", "--help"], { cwd, env });
+    const replay = await spawnCli(["webhooks", "replay", "--help"], { cwd, env });
     expect(replay.stdout.replaceAll(/\s+/g, " ")).toContain(
       "of `npx service-cli webhooks capture` or `npx service-cli listen`",
     );
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
-    const send = await runCli(["webhooks", "send", receiver.url, "--secret", "s"], { cwd, env });
+    const send = await spawnCli(["webhooks", "send", receiver.url, "--secret", "s"], { cwd, env });
     expect(send.stdout).toContain("To find the mistake: npx service-cli webhooks check");
   });
 
   it("begin with that name in color and in tables in a pipe, too", async () => {
     const { cwd, env } = shell({ "node_modules/service-cli": dirname(dirname(BIN)) });
-    const { stdout } = await runCli(["doctor"], { cwd, env });
+    const { stdout } = await spawnCli(["doctor"], { cwd, env });
     expect(stdout).toContain("npx service-cli login");
     expect(withCommandName("\u001B[36mservice events list\u001B[39m", "npx service-cli", ["events"])).toBe(
       "\u001B[36mnpx service-cli events list\u001B[39m",
@@ -194,7 +194,7 @@ describe("commands to copy", () => {
   });
 
   it("are the same for every shell with --json", async () => {
-    const { stderr } = await runCli(["whoami", "--json"], shell());
+    const { stderr } = await spawnCli(["whoami", "--json"], shell());
     expect(JSON.parse(stderr)).toMatchObject({ detail: expect.stringContaining("`service login`") as string });
   });
 });

@@ -9,6 +9,7 @@ import { sign, verify } from "../../src/webhooks/schemes.ts";
 import { listen } from "../client/support/scripted-server.ts";
 import { freePort } from "../support/free-port.ts";
 import { createConfigDir, interruption, runCli } from "../support/run-cli.ts";
+import { spawnCommand } from "../support/running-command.ts";
 import { type ArrivedRequest, startAnyReceiver } from "./support/any-receiver.ts";
 import { startCapture } from "./support/capturing.ts";
 
@@ -43,7 +44,7 @@ describe("service webhooks capture", () => {
     expect((await post(capture.url, BINARY)).status).toBe(202);
     expect(receiver.requests[1]!.body).toEqual(BINARY);
     expect(await capture.interrupt()).toBe(0);
-    expect(capture.lines.at(-1)).toMatchObject({ event: "summary", received: 2, forwarded: 2, failed: 0 });
+    expect(capture.records.at(-1)).toMatchObject({ event: "summary", received: 2, forwarded: 2, failed: 0 });
   });
 
   it("does not forward hop-by-hop headers", async () => {
@@ -61,7 +62,7 @@ describe("service webhooks capture", () => {
   it("returns 200 without a receiver, and 502 if the receiver does not respond", async () => {
     const alone = await startCapture([]);
     expect((await post(alone.url, BODY)).status).toBe(200);
-    expect(await alone.line(({ event }) => event === "received")).toMatchObject({
+    expect(await alone.record(({ event }) => event === "received")).toMatchObject({
       id: "evt_1",
       type: "charge.succeeded",
       payload: { id: "evt_1" },
@@ -72,7 +73,7 @@ describe("service webhooks capture", () => {
       status: 502,
       body: "The receiver did not answer.\n",
     });
-    expect(await capture.line(({ event }) => event === "forwarded")).toMatchObject({ error: { code: "refused" } });
+    expect(await capture.record(({ event }) => event === "forwarded")).toMatchObject({ error: { code: "refused" } });
   });
 
   it("shows whether a signature is valid, and always forwards the delivery", async () => {
@@ -82,7 +83,7 @@ describe("service webhooks capture", () => {
     await post(capture.url, BODY, signed(`${BODY} `));
     await post(capture.url, BODY);
     await capture.interrupt();
-    const received = capture.lines.filter(({ event }) => event === "received");
+    const received = capture.records.filter(({ event }) => event === "received");
     expect(received).toMatchObject([
       { verified: true },
       { verified: false, reason: { code: "signature_mismatch" } },
@@ -96,7 +97,7 @@ describe("service webhooks capture", () => {
     const hintOf = async (args: string[], headers?: Record<string, string>) => {
       const capture = await startCapture(["--forward-to", receiver.url, ...args]);
       await post(capture.url, BODY, headers);
-      return (await capture.line(({ event }) => event === "forwarded"))["hint"];
+      return (await capture.record(({ event }) => event === "forwarded"))["hint"];
     };
     expect(await hintOf(["--scheme", "stripe", "--secret", SECRET])).toMatch(/has no Stripe-Signature header/);
     expect(await hintOf([])).toMatch(/has no signature of a known provider/);
@@ -130,14 +131,14 @@ describe("service webhooks capture", () => {
   it("exits on SIGTERM with its summary and no error", async () => {
     const capture = await startCapture([]);
     expect(await capture.interrupt("SIGTERM")).toBe(143);
-    expect(await capture.exit()).toEqual({ exitCode: 143, stderr: "" });
-    expect(capture.lines.at(-1)).toMatchObject({ event: "summary" });
+    expect(capture.stderr()).toBe("");
+    expect(capture.records.at(-1)).toMatchObject({ event: "summary" });
   });
 
   it("shows the ID and type from GitHub's headers", async () => {
     const capture = await startCapture([]);
     await post(capture.url, "{}", { "X-GitHub-Event": "issues", "X-GitHub-Delivery": "d-1" });
-    expect(await capture.line(({ event }) => event === "received")).toMatchObject({ id: "d-1", type: "issues" });
+    expect(await capture.record(({ event }) => event === "received")).toMatchObject({ id: "d-1", type: "issues" });
   });
 
   it("records a delivery in a private file before it responds", async () => {
@@ -178,7 +179,8 @@ describe("service webhooks capture", () => {
   it("does not accept a delivery that it cannot record", async () => {
     const capture = await startCapture(["--record", "/dev/full"]);
     await expect(post(capture.url, BODY)).rejects.toThrow();
-    expect(await capture.exit()).toEqual({ exitCode: 1, stderr: expect.stringContaining("cannot write /dev/full") });
+    expect(await capture.ended).toBe(1);
+    expect(capture.stderr()).toContain("cannot write /dev/full");
   });
 
   it("rejects deliveries while 100 MiB of deliveries wait for the receiver", async () => {
@@ -228,8 +230,9 @@ describe("service webhooks capture", () => {
   });
 
   it("exits at once although senders keep connections open", async () => {
-    const capture = await startCapture([]);
-    const socket = connect(Number(new URL(capture.url).port), "127.0.0.1");
+    const capture = spawnCommand(["webhooks", "capture", "--json", "--port", "0"]);
+    const { url } = await capture.record(({ event }) => event === "ready");
+    const socket = connect(Number(new URL(String(url)).port), "127.0.0.1");
     await once(socket, "connect");
     socket.on("error", () => {});
     expect(await capture.interrupt()).toBe(0);
@@ -339,7 +342,7 @@ describe("service webhooks replay", () => {
     });
     const { id } = JSON.parse(sent.stdout) as { id: string };
     expect(id).toMatch(/^dlv_\w{22}$/);
-    expect(await capture.line(({ event }) => event === "received")).toMatchObject({ id, verified: true });
+    expect(await capture.record(({ event }) => event === "received")).toMatchObject({ id, verified: true });
     await capture.interrupt();
     const receiver = await startAnyReceiver();
     const args = ["webhooks", "replay", recording, "--forward-to", receiver.url, "--speed", "max", ...named];

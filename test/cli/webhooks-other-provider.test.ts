@@ -15,7 +15,7 @@ describe("service webhooks", () => {
     const capture = await startCapture(["--scheme", "stripe", "--secret", SECRET]);
     const headers = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
     await fetch(capture.url, { method: "POST", body: BODY, headers });
-    expect(await capture.line(({ event }) => event === "received")).toMatchObject({
+    expect(await capture.record(({ event }) => event === "received")).toMatchObject({
       reason: { code: "header_missing", message: "this is a signature of GitHub, not of Stripe: pass --scheme github" },
     });
   });

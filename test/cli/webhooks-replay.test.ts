@@ -34,7 +34,7 @@ const capture = async (recording: string, body: string) => {
   const capturing = await startCapture(["--record", recording]);
   await fetch(capturing.url, { method: "POST", body, headers: signed() });
   await capturing.interrupt();
-  return (await capturing.exit()).stderr;
+  return capturing.stderr();
 };
 
 describe("service webhooks replay", () => {

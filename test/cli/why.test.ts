@@ -5,8 +5,8 @@ import type { Event } from "../../src/contract/schemas/event.ts";
 import type { Explanation } from "../../src/cli/explanation.ts";
 import { apiOf } from "../support/api.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { spawnListener, startListener } from "../support/listener.ts";
 import { servePlatform } from "../support/platform.ts";
-import { startListener } from "../support/listener.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -286,7 +286,7 @@ describe("service why", () => {
   it("explains without an ID what a listener is still retrying, in a pipe too", async () => {
     const receiver = await startScriptedReceiver({ status: 500, body: "out of stock" });
     receivers.push(receiver);
-    const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url, "--retries", "20"]);
+    const listener = await spawnListener(cli.platform.env, ["--forward-to", receiver.url, "--retries", "20"]);
     const { id } = await json<Event>("trigger", "customer.created");
     await listener.record(({ event, status }) => event === "forwarded" && status === 500);
     await expect.poll(async () => (await service(["why"])).stdout).toContain(id);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { it } from "../support/chromium.ts";
-import { startListener } from "../support/listener.ts";
+import { spawnListener } from "../support/listener.ts";
 import { createConfigDir } from "../support/run-cli.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
@@ -60,7 +60,7 @@ it("an event shows the listener that it was sent to, also after the listener's e
     SERVICE_API_KEY: platform.sandboxKey,
     SERVICE_CONFIG_DIR: createConfigDir(),
   };
-  const listener = await startListener(env, ["--forward-to", url, "--retries", "20"]);
+  const listener = await spawnListener(env, ["--forward-to", url, "--retries", "20"]);
   await board.show("sandbox");
   await page.getByText(`1 listener connected, forwarding to ${url}`).waitFor();
   const id = await order();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { startListener } from "../support/listener.ts";
+import { spawnListener, startListener } from "../support/listener.ts";
 import { explained, plain } from "./support/explained.ts";
 
 /** Paths that respond with 500. */
@@ -39,7 +39,7 @@ describe("service why for an event and a listener", () => {
 
   it("reports that a listener is still forwarding it, or was disconnected meanwhile", async () => {
     const url = `http://127.0.0.1:${await freePort()}/hooks`;
-    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
+    const listener = await spawnListener(world.env, ["--forward-to", url, "--retries", "10"]);
     const { event } = await world.order(0);
     await listener.record(({ event: name }) => name === "forwarded");
     await expect.poll(async () => (await world.why(event.id)).code).toBe("connection_refused");
@@ -120,7 +120,7 @@ describe("service why for an event and a listener", () => {
   });
 
   it("reports that no listener was connected, since when, and how to get the event", async () => {
-    const first = await startListener(world.env, [
+    const first = await spawnListener(world.env, [
       "--forward-to",
       `${world.receiver.url}/hooks`,
       "--events",
@@ -174,7 +174,7 @@ describe("service why for an event and a listener", () => {
     await world.endpoint("/a", undefined, "Billing");
     failing.add("/local");
     const url = `${world.receiver.url}/local`;
-    const listener = await startListener(world.env, ["--forward-to", url, "--events", "order.*", "--retries", "10"]);
+    const listener = await spawnListener(world.env, ["--forward-to", url, "--events", "order.*", "--retries", "10"]);
     const { event } = await world.order();
     await succeeded(event.id);
     const listed = async () => (await world.api("GET", "/v1/statistics")).body.listener_results;

@@ -8,7 +8,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delive
 import { type Api, apiOf } from "../support/api.ts";
 import { it as inBrowser, startChromium } from "../support/chromium.ts";
 import { runCli } from "../support/run-cli.ts";
-import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
+import { type ServedPlatform, servePlatformOn } from "../support/platform.ts";
 
 /**
  * Creates three events with a pending delivery each. The stored body of the second is overwritten while the platform is
@@ -21,14 +21,14 @@ const MARKER = "the-text-that-is-overwritten";
 
 let receiver: ScriptedReceiver;
 let accepts = false;
-let platform: RunningPlatform;
+let platform: ServedPlatform;
 let key: string;
 let api: Api;
 const ids: Record<"before" | "damaged" | "after", string> = { before: "", damaged: "", after: "" };
 
 beforeAll(async () => {
   receiver = await startScriptedReceiver((_request, response) => void response.writeHead(accepts ? 200 : 500).end());
-  const first = await startPlatformOn(file, 0);
+  const first = await servePlatformOn(file, 0);
   key = first.sandboxKey;
   api = apiOf(first.baseUrl, key);
   const endpoint = await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
@@ -44,7 +44,7 @@ beforeAll(async () => {
   }, WAIT);
   expect(await first.stop()).toBe(0);
   overwrite(MARKER);
-  platform = await startPlatformOn(file, 0);
+  platform = await servePlatformOn(file, 0);
   api = apiOf(platform.baseUrl, key);
   receiver.received.length = 0;
   accepts = true;

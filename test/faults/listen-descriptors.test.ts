@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, it, onTestFinished } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { startListener } from "../support/listener.ts";
+import { spawnListener } from "../support/listener.ts";
 import { startPlatform } from "../testing/kit.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -13,7 +13,7 @@ it("listen without free file descriptors fails no forward, reports this once, an
   let secret = "";
   const receiver = await startReceiver(() => secret);
   onTestFinished(() => receiver.close());
-  const listener = await startListener(platform.env, ["--forward-to", receiver.url]);
+  const listener = await spawnListener(platform.env, ["--forward-to", receiver.url]);
   onTestFinished(() => listener.kill());
   secret = listener.secret;
   const of = (name: string) => listener.records.filter(({ event }) => event === name);
@@ -46,7 +46,7 @@ it("listen exits when it is stopped without free file descriptors, and counts un
   onTestFinished(() => platform.close());
   const receiver = await startReceiver(() => "unused");
   onTestFinished(() => receiver.close());
-  const listener = await startListener(platform.env, ["--forward-to", receiver.url]);
+  const listener = await spawnListener(platform.env, ["--forward-to", receiver.url]);
   onTestFinished(() => listener.kill());
   execFileSync("prlimit", ["--pid", `${listener.pid}`, "--nofile=3:"]);
   const api = apiOf(platform.baseUrl, platform.apiKey);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
-import { type RunningListener, startListener } from "../support/listener.ts";
+import { spawnListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
 import { startPlatform as startKitPlatform } from "../testing/kit.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -96,7 +96,7 @@ it("loses nothing when listen is killed five times and starts again", async () =
   const platform = await startKitPlatform();
   cleanups.push(() => platform.close());
   const flags = ["--forward-to", receiver.url, "--since", "10m"];
-  let listener: RunningListener = await startListener(platform.env, flags);
+  let listener = await spawnListener(platform.env, flags);
   cleanups.push(() => listener.interrupt());
   secret = listener.secret;
 
@@ -107,7 +107,7 @@ it("loses nothing when listen is killed five times and starts again", async () =
     kills.shift();
     restarting = restarting.then(async () => {
       await listener.kill();
-      listener = await startListener(platform.env, flags);
+      listener = await spawnListener(platform.env, flags);
     });
   });
   await restarting;

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
-import { startListener } from "../support/listener.ts";
+import { spawnListener } from "../support/listener.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const cli = cliOnPlatform();
@@ -57,7 +57,7 @@ it("service customers get also loads its command, the client, node:http and node
 
 it("service listen in a pipe loads only what it needs to relay events", async () => {
   const { files } = await loadedBy(async (env) => {
-    const listener = await startListener({ ...cli.platform.env, ...env }, ["--forward-to", "9"]);
+    const listener = await spawnListener({ ...cli.platform.env, ...env }, ["--forward-to", "9"]);
     expect(await listener.interrupt()).toBe(0);
   });
   const allowed = new Set([...PROGRAM, "dist/cli/command-listen.cjs", "dist/lazy/listen.js"]);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, servePlatform } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const HOUR_SECONDS = 3600;
@@ -10,7 +10,7 @@ const engines: Record<string, () => Promise<{ platform: ServedPlatform; remove: 
   SQLite: async () => ({ platform: await servePlatform(), remove: async () => {} }),
   PostgreSQL: async () => {
     const server = await usePostgres();
-    return { platform: await startNode(await server.createDatabase()), remove: () => server.remove() };
+    return { platform: await serveNode(await server.createDatabase()), remove: () => server.remove() };
   },
 };
 

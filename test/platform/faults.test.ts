@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Api, apiOf } from "../support/api.ts";
-import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, servePlatform, startNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const ORDER = { amount: 1, currency: "EUR" };
@@ -238,7 +238,7 @@ describe("a fault", () => {
 it("a fault applies exactly as often as configured with two processes on PostgreSQL", async () => {
   const server = await usePostgres();
   const database = await server.createDatabase();
-  const first = await startNode(database);
+  const first = await serveNode(database);
   const second = await startNode(database);
   const [one, other] = [apiOf(first.baseUrl, first.sandboxKey), apiOf(second.baseUrl, first.sandboxKey)];
   const { id } = await add(onOrders({ effect: "status", status: 503, times: 7 }), one);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { KeepAlive } from "../support/keep-alive.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { volume } from "../support/volume.ts";
 import { type Json, type Operation, readDocument } from "./fuzz/document.ts";
 import { Judge } from "./fuzz/judge.ts";
@@ -32,7 +32,7 @@ const ELSEWHERE =
   );
 const CURSORS_KEPT = 60;
 
-let platform: RunningPlatform;
+let platform: ServedPlatform;
 /**
  * A receiver that responds to every fifth delivery with 500, so that some deliveries wait and some have failed
  * attempts.
@@ -44,7 +44,7 @@ const receiver = createServer((request, response) => {
 
 beforeAll(async () => {
   await once(receiver.listen(0, "127.0.0.1"), "listening");
-  platform = await startPlatform(["--rate-limit", "100000"]);
+  platform = await servePlatform(["--rate-limit", "100000"]);
 });
 afterAll(async () => {
   await platform.stop();

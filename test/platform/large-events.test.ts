@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode, startPlatform } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, servePlatform } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const EVENTS = 12;
@@ -15,13 +15,13 @@ interface Page {
 
 describe.each(["sqlite", "postgres"] as const)("a log of events of 1 MB on %s", (dialect) => {
   let server: Awaited<ReturnType<typeof usePostgres>> | undefined;
-  let platform: RunningPlatform;
+  let platform: ServedPlatform;
   let api: Api;
   const ids: string[] = [];
 
   beforeAll(async () => {
     if (dialect === "postgres") server = await usePostgres();
-    platform = await (server === undefined ? startPlatform() : startNode(await server.createDatabase()));
+    platform = await (server === undefined ? servePlatform() : serveNode(await server.createDatabase()));
     api = apiOf(platform.baseUrl, platform.sandboxKey);
     for (let number = 1; number <= EVENTS; number++) {
       const data = { text: "a".repeat(EVENT_BYTES), note: `number ${number}` };

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 
 // Refills one token in more than ten minutes: used tokens do not return during a test.
 const BURST = 5;
-let platform: RunningPlatform;
+let platform: ServedPlatform;
 
 beforeEach(async () => {
-  platform = await startPlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
+  platform = await servePlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
 });
 afterEach(() => platform.stop());
 

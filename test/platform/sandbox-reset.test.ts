@@ -7,7 +7,7 @@ import { createMinuteClock } from "./delivery/support/minute-clock.ts";
 import { startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, servePlatform, startNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const DAY = 86_400;
@@ -28,7 +28,7 @@ const ENGINES: Record<string, () => Promise<Scene>> = {
   "two processes on PostgreSQL": async () => {
     const server = await usePostgres();
     const database = await server.createDatabase();
-    const first = await startNode(database);
+    const first = await serveNode(database);
     const nodes = [first, await startNode(database)];
     const remove = async () => {
       await Promise.all(nodes.map((node) => node.stop()));

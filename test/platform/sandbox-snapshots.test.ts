@@ -5,7 +5,7 @@ import { followStream } from "./delivery/support/event-stream.ts";
 import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type ServedPlatform, servePlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, servePlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const SNAPSHOTS = "/v1/sandbox/snapshots";
@@ -26,7 +26,7 @@ describe.each(["SQLite", "PostgreSQL"])("snapshots on %s", (engine) => {
     else {
       server = await usePostgres();
       url = await server.createDatabase();
-      nodes = [await startNode(url), await startNode(url)];
+      nodes = [await serveNode(url), await startNode(url)];
     }
     const [first] = nodes as [ServedPlatform];
     api = apiOf(first.baseUrl, first.sandboxKey);

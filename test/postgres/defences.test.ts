@@ -8,7 +8,7 @@ import {
   proves,
 } from "../platform/oauth/support/authorization-server.ts";
 import { type OurServer, ourServer } from "../platform/oauth/support/our-server.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
 
@@ -18,13 +18,13 @@ const AT_ONCE = 6;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
-let nodes: RunningPlatform[];
+let nodes: ServedPlatform[];
 let oauth: OurServer;
 
 beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
-  const first = await startNode(database);
+  const first = await serveNode(database);
   nodes = [first, await startNode(database)];
   const { baseUrl, sandboxKey, ready } = first;
   oauth = await ourServer({ baseUrl, sandboxKey, signInUrl: ready.sign_in_url!, advance: () => {} });

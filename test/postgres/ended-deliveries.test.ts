@@ -5,7 +5,7 @@ import { recordFinished } from "../../src/platform/delivery/record.ts";
 import type { Database } from "../../src/platform/storage/database.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { apiOf } from "../support/api.ts";
-import { startNode } from "../support/platform.ts";
+import { serveNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const DAY = 86_400_000;
@@ -18,7 +18,7 @@ let processes: [Database, Database];
 beforeAll(async () => {
   server = await usePostgres();
   url = await server.createDatabase();
-  const node = await startNode(url);
+  const node = await serveNode(url);
   const api = apiOf(node.baseUrl, node.sandboxKey);
   const endpoint = await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9", events: ["*"] });
   await api("PATCH", `/v1/webhook_endpoints/${endpoint.body.id}`, { status: "disabled" });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const ENDPOINTS = 30;
@@ -13,7 +13,7 @@ const FAILING_ATTEMPTS = 20;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let url: string;
-let nodes: RunningPlatform[];
+let nodes: ServedPlatform[];
 let apis: Api[];
 let receiver: ScriptedReceiver;
 let status = 500;
@@ -29,7 +29,7 @@ beforeAll(async () => {
     if (hold === undefined) response.end();
     else hold(response);
   });
-  const first = await startNode(url);
+  const first = await serveNode(url);
   nodes = [first, await startNode(url)];
   apis = nodes.map(({ baseUrl }) => apiOf(baseUrl, first.sandboxKey));
   for (let created = 0; created < ENDPOINTS; created++) {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
 import { freePort } from "../support/free-port.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const AT_ONCE = 12;
@@ -13,13 +13,13 @@ const PATIENT = ["--database-timeout", "60"];
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
-let nodes: RunningPlatform[];
+let nodes: ServedPlatform[];
 let apis: Api[];
 
 beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
-  const first = await startNode(database, PATIENT);
+  const first = await serveNode(database, PATIENT);
   nodes = [first, await startNode(database, PATIENT)];
   apis = nodes.map((node) => apiOf(node.baseUrl, first.sandboxKey));
 });

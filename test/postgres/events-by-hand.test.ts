@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { startNode } from "../support/platform.ts";
+import { serveNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 /** An index entry is at most a third of a page. */
@@ -9,7 +9,7 @@ const LONGER_THAN_AN_INDEX_HOLDS = 8_000;
 
 it("a custom event may be about an object with an ID of any length", async () => {
   const server = await usePostgres();
-  const node = await startNode(await server.createDatabase());
+  const node = await serveNode(await server.createDatabase());
   const id = randomBytes(LONGER_THAN_AN_INDEX_HOLDS).toString("base64");
   const api = apiOf(node.baseUrl, node.sandboxKey);
   const created = await api("POST", "/v1/events", { type: "order.created", data: { id } });

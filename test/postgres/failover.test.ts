@@ -5,7 +5,7 @@ import { findViolations } from "../invariants/invariants.ts";
 import { apiOf } from "../support/api.ts";
 import { startChromium } from "../support/chromium.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { volume } from "../support/volume.ts";
@@ -23,7 +23,7 @@ interface Client {
 }
 
 let server: OwnPostgresServer;
-let node: RunningPlatform;
+let node: ServedPlatform;
 let listeners: RunningListener[];
 let source: EventSource;
 let chromium: Browser;
@@ -32,7 +32,7 @@ let clients: Client[];
 
 beforeAll(async () => {
   [server, chromium] = await Promise.all([startOwnPostgres(), startChromium()]);
-  node = await startNode(await server.createDatabase());
+  node = await serveNode(await server.createDatabase());
   listeners = await Promise.all(Array.from({ length: LISTENERS }, () => startListener(node.env, [])));
   source = new EventSource(`${node.baseUrl}/v1/events/stream`, {
     fetch: (url, init) =>

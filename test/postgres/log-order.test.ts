@@ -8,13 +8,13 @@ import { followStream } from "../platform/delivery/support/event-stream.ts";
 import { hostPlatform } from "../platform/delivery/support/hosted-platform.ts";
 import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const WRITERS = 4;
 
 let server: PostgresServer & { remove(): Promise<void> };
-let node: RunningPlatform;
+let node: ServedPlatform;
 let environment: number;
 let writers: Writer[];
 /** Notifies clients that wait for events, like a commit of the platform. */
@@ -23,7 +23,7 @@ let notify: () => Promise<unknown>;
 beforeAll(async () => {
   server = await usePostgres();
   const database = await server.createDatabase();
-  node = await startNode(database);
+  node = await serveNode(database);
   const [sandbox] = await server.query<{ id: number }>(
     "SELECT id FROM environments WHERE name = 'sandbox'",
     [],

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { lowestIdAt, timeOfId } from "../../src/contract/ids.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode } from "../support/platform.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 let server: Awaited<ReturnType<typeof usePostgres>>;
 let url: string;
-let platform: RunningPlatform;
+let platform: ServedPlatform;
 let api: Api;
 
 beforeAll(async () => {
   server = await usePostgres();
   url = await server.createDatabase();
-  platform = await startNode(url);
+  platform = await serveNode(url);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });
 afterAll(async () => {

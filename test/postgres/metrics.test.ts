@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 
 const OF_DATABASE = [
@@ -10,11 +10,11 @@ const OF_DATABASE = [
 ];
 
 let server: OwnPostgresServer;
-let node: RunningPlatform;
+let node: ServedPlatform;
 
 beforeAll(async () => {
   server = await startOwnPostgres();
-  node = await startNode(await server.createDatabase());
+  node = await serveNode(await server.createDatabase());
 });
 afterAll(async () => {
   await node.stop();

@@ -4,14 +4,14 @@ import { ACCOUNT } from "../../src/platform/oauth/views.ts";
 import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { apiOf, type Api } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
-let nodes: RunningPlatform[];
+let nodes: ServedPlatform[];
 let key: string;
 let apis: Api[];
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
   // Both start at once; one of them creates the schema and the first account.
-  nodes = await Promise.all([startNode(database), startNode(database)]);
+  nodes = await Promise.all([serveNode(database), startNode(database)]);
   const first = nodes.filter((node) => node.ready.sandbox_key !== undefined);
   expect(first).toHaveLength(1);
   key = first[0]!.sandboxKey;
@@ -243,15 +243,15 @@ describe("an additional process", () => {
 
   it("is rejected if it is an older version", async () => {
     const other = await server.createDatabase();
-    await (await startNode(other)).stop();
+    await (await serveNode(other)).stop();
     await server.query("INSERT INTO schema_migrations VALUES (999, 'later', '9.9.9', 'digest')", [], other);
-    await expect(startNode(other)).rejects.toThrow(/schema 999 by version 9\.9\.9/);
+    await expect(serveNode(other)).rejects.toThrow(/schema 999 by version 9\.9\.9/);
   });
 
   it("shares the rate limits of a credential with the others", async () => {
     const other = await server.createDatabase();
     const limits = ["--rate-limit", "0.5", "--rate-burst", "20"];
-    const pair = [await startNode(other, limits)];
+    const pair = [await serveNode(other, limits)];
     pair.push(await startNode(other, limits));
     const began = performance.now();
     const responses = await Promise.all(
@@ -268,7 +268,7 @@ describe("an additional process", () => {
 
   it("may only serve, or only deliver", async () => {
     const other = await server.createDatabase();
-    const api = await startNode(other, ["--role", "api"]);
+    const api = await serveNode(other, ["--role", "api"]);
     const receiver = await startScriptedReceiver();
     const call = apiOf(api.baseUrl, api.sandboxKey);
     await call("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
@@ -286,12 +286,12 @@ describe("an additional process", () => {
 
   it("continues after the event log's last number on a database copied to a new server", async () => {
     const other = await server.createDatabase();
-    const first = await startNode(other);
+    const first = await serveNode(other);
     const call = apiOf(first.baseUrl, first.sandboxKey);
     await call("POST", "/v1/orders", { amount: 1, currency: "EUR" });
     await first.stop();
     await server.query("UPDATE events SET seq = seq + 1000000000000", [], other);
-    const second = await startNode(other);
+    const second = await serveNode(other);
     const listener = await listenTo(second.baseUrl, first.sandboxKey, "?after=now");
     const again = apiOf(second.baseUrl, first.sandboxKey);
     await again("POST", "/v1/orders", { amount: 2, currency: "EUR" });
@@ -305,7 +305,7 @@ describe("behind a proxy, the platform", () => {
   it("uses the client's address and the public URL", async () => {
     const other = await server.createDatabase();
     const flags = ["--trust-proxy", "127.0.0.0/8", "--public-url", "https://api.example.com", "--host", "0.0.0.0"];
-    const node = await startNode(other, flags);
+    const node = await serveNode(other, flags);
     expect(node.baseUrl).toBe("https://api.example.com");
     const local = node.listenUrl.replace("0.0.0.0", "127.0.0.1");
     const call = apiOf(local, node.sandboxKey);

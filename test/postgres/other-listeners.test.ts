@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ListenSocket, listenTo } from "../platform/delivery/support/listen-socket.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type RunningPlatform, type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
-let nodes: [RunningPlatform, RunningPlatform];
+let nodes: [ServedPlatform, RunningPlatform];
 let key: string;
 
 beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
-  const first = await startNode(database);
+  const first = await serveNode(database);
   nodes = [first, await startNode(database)];
   key = first.sandboxKey;
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { figure } from "../platform/delivery/support/figures.ts";
 import { startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf, type ApiResponse } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const AT_ONCE = 60;
@@ -12,7 +12,7 @@ const STATEMENT_SECONDS = 1;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
-let node: RunningPlatform;
+let node: ServedPlatform;
 let api: Api;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   database = await server.createDatabase();
-  node = await startNode(database, ["--database-pool", "3", "--database-timeout", String(STATEMENT_SECONDS)]);
+  node = await serveNode(database, ["--database-pool", "3", "--database-timeout", String(STATEMENT_SECONDS)]);
   api = apiOf(node.baseUrl, node.sandboxKey);
 });
 afterEach(() => node.stop());

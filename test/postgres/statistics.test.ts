@@ -7,7 +7,7 @@ import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { changeAtRandom, expectPlainCounts } from "../support/plain-counts.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { volume } from "../support/volume.ts";
 
@@ -16,7 +16,7 @@ const SEED = 20_261_122;
 let server: PostgresServer & { remove(): Promise<void> };
 let receiver: ScriptedReceiver;
 let url: string;
-let nodes: RunningPlatform[];
+let nodes: ServedPlatform[];
 let key: string;
 let apis: Api[];
 let rows: Database;
@@ -28,7 +28,7 @@ beforeAll(async () => {
     response.statusCode = { "/refuses": 503, "/gone": 410 }[request.path] ?? 200;
     response.end();
   });
-  const first = await startNode(url);
+  const first = await serveNode(url);
   nodes = [first, await startNode(url)];
   key = first.sandboxKey;
   apis = nodes.map(({ baseUrl }) => apiOf(baseUrl, key));

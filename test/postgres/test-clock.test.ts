@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type RunningPlatform, type ServedPlatform, serveNode, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const SECONDS = 60;
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
-let nodes: RunningPlatform[];
+let nodes: [RunningPlatform, ServedPlatform];
 let apis: Api[];
 let sandboxKey: string;
 let receiver: ScriptedReceiver;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
   const first = await startNode(database);
-  nodes = [first, await startNode(database)];
+  nodes = [first, await serveNode(database)];
   ({ sandboxKey } = first);
   apis = nodes.map((node) => apiOf(node.baseUrl, sandboxKey));
   receiver = await startScriptedReceiver((request, response) => {
@@ -140,7 +140,7 @@ it("an advance whose process is killed continues in another one, and loses nothi
   const attempts = receiver.received.length;
   const cut = advance(0, SECONDS, "killed").catch(() => undefined);
   await receiver.until(attempts + 1);
-  await nodes[0]!.kill();
+  await nodes[0].kill();
   await cut;
   const running = await clock();
   expect(running).toMatchObject({ status: "advancing", remaining: 1 });

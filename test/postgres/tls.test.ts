@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startNode } from "../support/platform.ts";
+import { serveNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
 import { OTHERS, SELF_SIGNED } from "../support/self-signed.ts";
@@ -78,7 +78,7 @@ describe("a server with a certificate for its name", () => {
   beforeAll(() => serveWith(SELF_SIGNED));
 
   it("is only used over TLS if its CA is given", async () => {
-    const node = await startNode(urlWith({ sslmode: "verify-full", sslrootcert: OURS_FILE }));
+    const node = await serveNode(urlWith({ sslmode: "verify-full", sslrootcert: OURS_FILE }));
     const connections = await server.query<{ name: string; ssl: boolean; version: string }>(
       `SELECT application_name AS name, s.ssl, s.version FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
        WHERE datname = $1 AND application_name LIKE 'service%' ORDER BY name`,

@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { type Api, apiOf } from "./api.ts";
-import { BIN, cliEnv, interruption, createConfigDir, runCli } from "./run-cli.ts";
+import { createConfigDir } from "./run-cli.ts";
+import { type RunningCommand, spawnCommand, type SpawnOptions, startCommand } from "./running-command.ts";
 
 /** The first line of `service serve --json`. */
 export interface ReadyLine {
@@ -39,8 +37,8 @@ export interface ServedPlatform {
   lines: string[];
   /** The environment variables that the CLI needs to use it, with a shared settings folder. */
   env: Record<string, string>;
-  /** Sends a signal and resolves with its exit code. */
-  stop(): Promise<number | null>;
+  /** Stops it like SIGTERM. Resolves with its exit code. */
+  stop(): RunningCommand["ended"];
 }
 
 /** A platform in a separate process. */
@@ -58,7 +56,7 @@ const MASTER_KEY = "5a".repeat(32);
 
 /** Starts `service serve` with a database file that outlives it. */
 export function startPlatformOn(database: string, port = 0, env: Record<string, string> = {}) {
-  return launch(["--database", database, "--port", String(port), ...UNLIMITED], env);
+  return launch(["--database", database, "--port", String(port), ...UNLIMITED], { env });
 }
 
 /**
@@ -66,36 +64,15 @@ export function startPlatformOn(database: string, port = 0, env: Record<string, 
  * that runs first, such as `ulimit -n 64`.
  */
 export function startPlatform(args: readonly string[] = [], limits?: string): Promise<RunningPlatform> {
-  const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
-  return launch(flags, {}, limits);
+  return launch(ephemeral(args), { limits });
 }
 
 /** Starts the same in this process, for tests that neither kill nor inspect the process. */
-export async function servePlatform(args: readonly string[] = []): Promise<ServedPlatform> {
-  const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
-  const controller = new AbortController();
-  const lines: string[] = [];
-  let announce: (line: string) => void;
-  const first = new Promise<string>((resolve) => (announce = resolve));
-  const onStdout = (text: string) => {
-    for (const line of text.split("\n").filter(Boolean)) {
-      if (lines.push(line) === 1) announce(line);
-    }
-  };
-  const ended = runCli([...SERVE, ...flags], { onStdout, signal: controller.signal });
-  const early = ended.then(({ exitCode, stderr }) => {
-    throw new Error(`service serve ended with ${exitCode} before it was ready:\n${stderr}`);
-  });
-  const ready = JSON.parse(await Promise.race([first, early])) as ReadyLine;
-  lines.shift();
-  return {
-    ...served(ready, lines),
-    async stop() {
-      controller.abort(interruption());
-      return (await ended).exitCode;
-    },
-  };
-}
+export const servePlatform = (args: readonly string[] = []): Promise<ServedPlatform> => serve(ephemeral(args));
+
+/** The same with a database file that outlives it. */
+export const servePlatformOn = (database: string, port = 0): Promise<ServedPlatform> =>
+  serve(["--database", database, "--port", String(port), ...UNLIMITED]);
 
 /** Starts one of several processes on a database, on a free port unless the flags name one. `limits` as above. */
 export function startNode(
@@ -105,38 +82,36 @@ export function startNode(
   env: Record<string, string> = {},
   limits?: string,
 ) {
-  const port = args.includes("--port") ? [] : ["--port", "0"];
-  const flags = [...port, ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
-  return launch(flags, { ...env, SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey }, limits);
+  return launch(onFreePort(args), { env: { ...env, ...onDatabase(database, masterKey) }, limits });
 }
 
-async function launch(
-  flags: readonly string[],
-  env: Record<string, string> = {},
-  limits?: string,
-): Promise<RunningPlatform> {
-  const command = [process.execPath, BIN, ...SERVE, ...flags];
-  const [program = "", ...args] =
-    limits === undefined ? command : ["bash", "-c", `${limits}; exec "$0" "$@"`, ...command];
-  const child = spawn(program, args, { env: cliEnv(env), stdio: ["ignore", "pipe", "pipe"] });
-  let complaints = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
-  const lines: string[] = [];
-  const ready = await new Promise<ReadyLine>((resolve, reject) => {
-    createInterface(child.stdout).on("line", (line) => {
-      lines.push(line);
-      if (lines.length === 1) resolve(withCredentials(JSON.parse(line) as ReadyLine));
-    });
-    child.once("exit", (code) =>
-      reject(new Error(`service serve ended with ${code} before it was ready:\n${complaints}`)),
-    );
-    child.once("error", reject);
-  });
+/** Makes this process one of those on a database. */
+export const serveNode = (database: string, args: readonly string[] = []): Promise<ServedPlatform> =>
+  serve(onFreePort(args), onDatabase(database));
+
+const onDatabase = (database: string, masterKey = MASTER_KEY) => ({
+  SERVICE_DATABASE: database,
+  SERVICE_MASTER_KEY: masterKey,
+});
+const onFreePort = (args: readonly string[]) => [
+  ...(args.includes("--port") ? [] : ["--port", "0"]),
+  ...(args.includes("--rate-limit") ? [] : UNLIMITED),
+  ...args,
+];
+const ephemeral = (args: readonly string[]) => ["--ephemeral", ...onFreePort(args)];
+
+async function launch(flags: readonly string[], options: SpawnOptions): Promise<RunningPlatform> {
+  const command = spawnCommand([...SERVE, ...flags], options);
+  return { ...(await served(command)), pid: command.pid, kill: command.kill };
+}
+
+const serve = (flags: readonly string[], env?: Record<string, string>): Promise<ServedPlatform> =>
+  served(startCommand([...SERVE, ...flags], { env }));
+
+async function served(command: RunningCommand): Promise<ServedPlatform> {
+  const { lines } = command;
+  const ready = withCredentials((await command.record(({ event }) => event === "ready")) as unknown as ReadyLine);
   lines.shift();
-  return { ...served(ready, lines), pid: child.pid!, stop: () => stop(child), kill: () => kill(child) };
-}
-
-function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop"> {
   return {
     baseUrl: ready.base_url,
     listenUrl: ready.listen_url ?? ready.base_url,
@@ -151,6 +126,7 @@ function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop">
       SERVICE_API_KEY: ready.sandbox_key,
       SERVICE_CONFIG_DIR: createConfigDir(),
     },
+    stop: () => command.interrupt("SIGTERM"),
   };
 }
 
@@ -161,19 +137,4 @@ export function withCredentials<Ready extends Partial<ReadyLine>>(ready: Ready):
   const content = JSON.parse(readFileSync(file, "utf8")) as Ready;
   const { sandbox_key, live_key } = content;
   return { ...(ready.credentials_file === undefined ? { sandbox_key, live_key } : content), ...ready };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
-}
-
-async function stop(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const ended = once(child, "exit");
-  child.kill("SIGTERM");
-  await ended;
-  return child.exitCode;
 }

@@ -15,8 +15,11 @@ export const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url
 
 const require = createRequire(import.meta.url);
 /** The module that the program loads for everything but `--version`. */
-const builtCommand = () =>
-  require("../../dist/cli/core.cjs") as { run: { runIn: typeof runIn }; cliErrors: typeof cliErrors };
+function builtCommand() {
+  // Commands that start others start this program.
+  process.argv[1] = BIN;
+  return require("../../dist/cli/core.cjs") as { run: { runIn: typeof runIn }; cliErrors: typeof cliErrors };
+}
 
 const { env: inherited } = process;
 
@@ -28,10 +31,10 @@ export interface CliResult {
 }
 
 export interface CliOptions {
-  env?: Readonly<Record<string, string | undefined>>;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /** The content of stdin, which is empty by default. */
   input?: string | Uint8Array;
-  cwd?: string;
+  cwd?: string | undefined;
 }
 
 /** Options to observe and interrupt a command in this process. */
@@ -72,13 +75,12 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
 
 /**
  * Runs `service` in this process with these arguments, through the same function as the program. Resolves once it has
- * finished. Uses `spawnCli` if Node.js itself depends on the working directory or a variable.
+ * finished. Uses `spawnCli` if a variable is for Node.js itself.
  */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
-  const { env, input, cwd, columns, signal = new AbortController().signal } = options;
+  const { env, input, cwd = process.cwd(), columns, signal = new AbortController().signal } = options;
   const listeners = { stdout: options.onStdout, stderr: options.onStderr };
-  const isForNode = Object.keys(env ?? {}).some((name) => name.startsWith("NODE_"));
-  if (cwd !== undefined || isForNode) return await spawnCli(args, options);
+  if (isForNode(env)) return await spawnCli(args, options);
   const written = { stdout: "", stderr: "" };
   const stream = (name: keyof typeof written): TextStream => ({
     isTTY: false,
@@ -101,7 +103,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     },
     env: cliEnv(env),
     platform: process.platform,
-    cwd: process.cwd(),
+    cwd,
     runnable: (text) => text,
     signal,
     interrupt: () => {},
@@ -110,8 +112,15 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
   return { exitCode, ...written };
 }
 
-/** Aborts the signal of a command in this process like Ctrl-C. */
-export const interruption = (): Error => new (builtCommand().cliErrors.InterruptedError)("SIGINT");
+/** Returns whether a variable is for Node.js itself, which needs a process of its own. */
+export const isForNode = (env: CliOptions["env"] = {}): boolean =>
+  Object.keys(env).some((name) => name.startsWith("NODE_"));
+
+export type InterruptingSignal = cliErrors.InterruptedError["signal"];
+
+/** Aborts the signal of a command in this process like a signal, by default Ctrl-C. */
+export const interruption = (signal: InterruptingSignal = "SIGINT"): Error =>
+  new (builtCommand().cliErrors.InterruptedError)(signal);
 
 /** Runs `service` in a separate process with pipes. Resolves once it has exited. */
 export function spawnCli(args: readonly string[], { env, input, cwd }: CliOptions = {}): Promise<CliResult> {

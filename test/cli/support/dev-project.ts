@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { freePort } from "../../support/free-port.ts";
-import { BIN, cliEnv, type CliResult, spawnCli } from "../../support/run-cli.ts";
+import { cliEnv, type CliResult, runCli } from "../../support/run-cli.ts";
+import { type CommandProcess, type RunningCommand, spawnCommand, startCommand } from "../../support/running-command.ts";
 
 /** A folder with a `service.yaml`, on ports that nothing uses. */
 export interface DevProject {
@@ -36,63 +36,42 @@ export async function makeProject(files: Readonly<Record<string, string>>): Prom
     env,
     write,
     read: (name) => readFileSync(join(folder, name), "utf8"),
-    service: (args, more) => spawnCli(args, { cwd: folder, env: { ...env, ...more } }),
+    service: (args, more) => runCli(args, { cwd: folder, env: { ...env, ...more } }),
   };
 }
 
-/** `service dev` as a process. */
-export interface DevProcess {
-  child: ChildProcess;
-  /** What it has printed, both streams. */
-  output(): string;
+/** A command in the folder of a project. */
+export type ProjectCommand<Command = RunningCommand> = Command & {
   /** Resolves once the output matches. */
   waitFor(pattern: RegExp | string): Promise<void>;
-  /** The exit code, or the signal that ended it. */
-  ended: Promise<number | NodeJS.Signals>;
-}
+};
 
-export function startDev(
-  project: DevProject,
-  args: readonly string[] = [],
-  more: Record<string, string> = {},
-): DevProcess {
-  return startCommand(project, ["dev", ...args], more);
-}
+type Project = Pick<DevProject, "folder" | "env">;
 
-/** Starts a command that runs until it is stopped, in the folder of a project. */
-export function startCommand(
-  { folder, env }: Pick<DevProject, "folder" | "env">,
-  args: readonly string[],
-  more: Record<string, string> = {},
-): DevProcess {
-  const child = spawn(process.execPath, [BIN, ...args], {
-    cwd: folder,
-    env: { ...env, ...more },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
+/** Starts `service dev` in this process, and interrupts it at the end of the test. */
+export const startDev = (project: Project, args: readonly string[] = [], env: Record<string, string> = {}) =>
+  startInProject(project, ["dev", ...args], env);
+
+/** Starts `service dev` in a separate process, for tests that kill it or send signals. */
+export const spawnDev = (project: Project): ProjectCommand<CommandProcess> =>
+  withOutput(spawnCommand(["dev"], { cwd: project.folder, env: project.env }));
+
+/** Starts a command that runs until it is interrupted. */
+export const startInProject = ({ folder, env }: Project, args: readonly string[], more: Record<string, string> = {}) =>
+  withOutput(startCommand(args, { cwd: folder, env: { ...env, ...more } }));
+
+function withOutput<Command extends RunningCommand>(command: Command): ProjectCommand<Command> {
   let hasEnded = false;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
-  }
-  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once("close", (code, signal) => {
-      hasEnded = true;
-      resolve(code ?? signal!);
-    });
-  });
-  onTestFinished(async () => {
-    if (!hasEnded) child.kill("SIGTERM");
-    await ended;
-  });
+  void command.ended.then(() => (hasEnded = true));
+  onTestFinished(async () => void (hasEnded || (await command.interrupt("SIGTERM"))));
+  const { output } = command;
   return {
-    child,
-    output: () => output,
-    ended,
-    waitFor: async (pattern) => {
-      const isThere = (): boolean => (typeof pattern === "string" ? output.includes(pattern) : pattern.test(output));
+    ...command,
+    async waitFor(pattern) {
+      const isThere = (): boolean =>
+        typeof pattern === "string" ? output().includes(pattern) : pattern.test(output());
       await expect.poll(() => isThere() || hasEnded, { timeout: 60_000 }).toBe(true);
-      if (!isThere()) throw new Error(`service dev ended without ${pattern}:\n${output}`);
+      if (!isThere()) throw new Error(`The command ended without ${pattern}:\n${output()}`);
     },
   };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach } from "vitest";
 import { type CredentialPrefix, formatCredential } from "../../../src/contract/credentials.ts";
-import { type CliResult, runCli } from "../../support/run-cli.ts";
+import { type CliResult, spawnCli } from "../../support/run-cli.ts";
 
 export const newKey = (prefix: CredentialPrefix = "sk_sandbox_") => formatCredential(prefix, randomBytes(32));
 export const masked = (key: string) => `${key.slice(0, 12)}…${key.slice(-4)}`;
@@ -30,6 +30,6 @@ export function scannedFolder() {
       mkdirSync(dirname(join(cwd, path)), { recursive: true });
       writeFileSync(join(cwd, path), content);
     },
-    scan: (...args: string[]) => runCli(["keys", "scan", ...args], { cwd }),
+    scan: (...args: string[]) => spawnCli(["keys", "scan", ...args], { cwd }),
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { apiOf } from "../../support/api.ts";
-import { type ServedPlatform, servePlatform, startNode } from "../../support/platform.ts";
+import { type ServedPlatform, serveNode, servePlatform } from "../../support/platform.ts";
 import { usePostgres } from "../../support/postgres.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -23,7 +23,7 @@ const start = {
   SQLite: async () => ({ platform: await servePlatform(), remove: async () => {} }),
   PostgreSQL: async () => {
     const server = await usePostgres();
-    return { platform: await startNode(await server.createDatabase()), remove: () => server.remove() };
+    return { platform: await serveNode(await server.createDatabase()), remove: () => server.remove() };
   },
 };
 

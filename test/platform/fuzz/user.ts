@@ -1,6 +1,6 @@
 import { CLI_CLIENT_ID, DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../../src/contract/scopes.ts";
 import { Browser } from "../oauth/support/browser.ts";
-import type { RunningPlatform } from "../../support/platform.ts";
+import type { ServedPlatform } from "../../support/platform.ts";
 
 const PASSWORD = "correct horse battery";
 const FURTHER_SESSIONS = 6;
@@ -15,7 +15,7 @@ export interface User {
 /**
  * Signs the owner in with several browsers, and authorizes some apps, so that there are sessions and grants to revoke.
  */
-export async function signInOwner({ baseUrl, ready }: RunningPlatform): Promise<User> {
+export async function signInOwner({ baseUrl, ready }: ServedPlatform): Promise<User> {
   const browser = new Browser(baseUrl);
   await browser.get(ready.sign_in_url!);
   const details = { email: "owner@example.com", new_password: PASSWORD };

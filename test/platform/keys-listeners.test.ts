@@ -1,25 +1,23 @@
 import { once } from "node:events";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { formatTimestamp } from "../../src/contract/timestamps.ts";
 import { obtainTokens, post, proves } from "./oauth/support/authorization-server.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
+import { embeddedPlatform } from "./oauth/support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
 import { sessionApi } from "./oauth/support/sign-in.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 let api: Api;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });
-afterAll(() => platform.close());
 
 interface Listener {
   /** The received frames. */

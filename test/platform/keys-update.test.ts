@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { expect, it } from "vitest";
+import { hostedPlatform } from "./delivery/support/hosted-platform.ts";
 import { apiOf } from "../support/api.ts";
 
-let platform: HostedPlatform;
-beforeAll(async () => {
-  platform = await hostPlatform();
-});
-afterAll(() => platform.close());
+const platform = hostedPlatform();
 
 const IN_A_DAY = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+/, "");
 const IN_TWO_DAYS = new Date(Date.now() + 2 * 86_400_000).toISOString().replace(/\.\d+/, "");

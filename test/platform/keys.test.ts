@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/scopes.ts";
 import { formatTimestamp } from "../../src/contract/timestamps.ts";
 import { obtainTokens, refreshWith } from "./oauth/support/authorization-server.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
+import { embeddedPlatform } from "./oauth/support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./oauth/support/our-server.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 let api: Api;
 /** The ID of the tests' own key. */
 let firstKey: string;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
   firstKey = (await api("GET", "/v1/me")).body.credential.id;
 });
-afterAll(() => platform.close());
 
 const withKey = (key: string) => apiOf(platform.baseUrl, key);
 const create = (fields: object = {}, maker = api) => maker("POST", "/v1/api_keys", fields);

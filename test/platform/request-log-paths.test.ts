@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { RequestLog } from "../../src/contract/schemas/request-log.ts";
 import { apiOf } from "../support/api.ts";
-import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { hostedPlatform } from "./delivery/support/hosted-platform.ts";
 
-let platform: HostedPlatform;
-beforeAll(async () => {
-  platform = await hostPlatform({});
-});
-afterAll(() => platform.close());
+const platform = hostedPlatform();
 
 it("the request log keeps the path that was sent unless a secret may be in place of an ID", async () => {
   const { id, key } = (await platform.api("POST", "/v1/api_keys", {})).body;

@@ -2,32 +2,30 @@ import { type AddressInfo, connect, Socket } from "node:net";
 import { get, type IncomingMessage, Server } from "node:http";
 import { once } from "node:events";
 import { duplexPair } from "node:stream";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
 import { LIMITS } from "../../src/contract/limits.ts";
 import { listenTo } from "./delivery/support/listen-socket.ts";
-import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
+import { hostedPlatform } from "./delivery/support/hosted-platform.ts";
 
 const EVENTS = 40;
 const EVENT_BYTES = 900_000;
 /** Number of events that fit the buffers; the log contains ten times as many. */
 const MAX_RETAINED_BYTES = 4_000_000;
 
-let platform: HostedPlatform;
-let ids: string[];
+const platform = hostedPlatform();
+const ids: string[] = [];
 let authorized: { headers: Record<string, string> };
 
-beforeEach(async () => {
-  platform = await hostPlatform();
+beforeAll(async () => {
   authorized = { headers: { Authorization: `Bearer ${platform.sandboxKey}` } };
-  ids = [];
   const data = { id: "x", text: "a".repeat(EVENT_BYTES) };
   while (ids.length < EVENTS) {
     ids.push((await platform.api("POST", "/v1/events", { type: "order.created", data })).body.id as string);
   }
 });
-afterEach(() => platform.close());
+beforeEach(() => platform.restart());
 
 const handles = () => (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
 

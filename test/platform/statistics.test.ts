@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
+import { embeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 const MINUTE = 60_000;
 const SLOW_MILLISECONDS = 1200;
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform({ allowPrivateTargets: true });
 let receiver: ScriptedReceiver;
 let api: Api;
 
@@ -16,13 +16,9 @@ beforeAll(async () => {
     const isSlow = request.path === "/slow-at-times" && receiver.at(request.path).length % 10 === 0;
     setTimeout(() => response.end(), isSlow ? SLOW_MILLISECONDS : 0);
   });
-  platform = await startEmbedded({ allowPrivateTargets: true });
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
 interface Minute {
   events: number;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Event } from "../../../src/contract/schemas/event.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { hostedPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-let platform: HostedPlatform;
+const platform = hostedPlatform();
 let receiver: ScriptedReceiver;
 /** The status of responses by path; 200 for others. */
 const statuses = new Map<string, number>();
@@ -13,12 +13,8 @@ beforeAll(async () => {
     response.statusCode = statuses.get(path) ?? 200;
     response.end();
   });
-  platform = await hostPlatform();
 });
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
 const createEndpoint = async (path: string, events: string[]) => {
   const created = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events });

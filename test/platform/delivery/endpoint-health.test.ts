@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { advanceClock } from "../../support/advance-clock.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { hostedPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-let platform: HostedPlatform;
+const platform = hostedPlatform();
 let receiver: ScriptedReceiver;
 let status = 500;
 
@@ -12,12 +12,8 @@ beforeAll(async () => {
     response.statusCode = status;
     response.end();
   });
-  platform = await hostPlatform();
 });
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
 const createEndpoint = async (events: string[]) => {
   const url = `${receiver.url}/${events[0]}`;

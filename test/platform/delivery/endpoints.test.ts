@@ -1,23 +1,21 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { checkEndpointUrl } from "../../../src/platform/domain/endpoint-target.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { type HostedPlatform, hostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED } from "./support/spellings.ts";
 
 const SECRET = /^whsec_[0-9A-Za-z_-]{43}$/;
 
-let platform: HostedPlatform;
+const platform = hostedPlatform();
 let strict: HostedPlatform;
 let receiver: ScriptedReceiver;
 
 beforeAll(async () => {
-  platform = await hostPlatform();
   strict = await hostPlatform({ allowPrivateTargets: false });
   receiver = await startScriptedReceiver();
 });
 afterAll(async () => {
-  await platform.close();
   await strict.close();
   await receiver.close();
 });

@@ -1,19 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { apiOf } from "../../support/api.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { hostedPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-let platform: HostedPlatform;
+const platform = hostedPlatform();
 let receiver: ScriptedReceiver;
 
 beforeAll(async () => {
-  platform = await hostPlatform();
   receiver = await startScriptedReceiver(({ path }, response) => response.writeHead(path === "/500" ? 500 : 200).end());
 });
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
 const anonymous = () => apiOf(platform.baseUrl, undefined);
 

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Api, apiOf } from "../../support/api.ts";
 import { obtainTokens, refreshWith } from "./support/authorization-server.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform } from "./support/embedded-platform.ts";
 import { type OurServer, ourServer, THIRD_PARTY_REDIRECT } from "./support/our-server.ts";
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 let api: Api;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });
-afterAll(() => platform.close());
 
 const create = async (fields: Record<string, unknown> = {}) =>
   (await api("POST", "/v1/oauth_apps", { name: "App", redirect_uris: [THIRD_PARTY_REDIRECT], ...fields })).body;

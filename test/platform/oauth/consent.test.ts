@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { apiOf } from "../../support/api.ts";
 import { authorizationUrl, exchange, newProof, obtainCode, withPort } from "./support/authorization-server.ts";
 import { Browser, formsOf } from "./support/browser.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
 import { type OurServer, ourServer, THIRD_PARTY_REDIRECT } from "./support/our-server.ts";
 
 const PASSWORD = "correct horse battery";
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
 });
-afterAll(() => platform.close());
 
 const ask = (overrides: Record<string, string | undefined> = {}, app: "public" | "confidential" = "public") =>
   authorizationUrl(server, app, newProof(), overrides).href;

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { post, proves } from "./support/authorization-server.ts";
 import { Browser, type Visit } from "./support/browser.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform } from "./support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./support/our-server.ts";
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
 });
-afterAll(() => platform.close());
 // Forget earlier guesses and authorization requests.
 beforeEach(() => platform.advance(300_000));
 

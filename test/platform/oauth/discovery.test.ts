@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { apiOf } from "../../support/api.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform } from "./support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./support/our-server.ts";
 import { createHash } from "node:crypto";
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
 });
-afterAll(() => platform.close());
 
 const ORIGIN = { Origin: "https://app.example" };
 const VERIFIER = "v".repeat(43);

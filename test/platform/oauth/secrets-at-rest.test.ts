@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { Connection } from "../../../src/platform/storage/sqlite/connection.ts";
 import { loadSqlite } from "../../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../../support/api.ts";
@@ -14,18 +14,17 @@ import {
   refreshWith,
 } from "./support/authorization-server.ts";
 import { Browser } from "./support/browser.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform } from "./support/embedded-platform.ts";
 import { ourServer } from "./support/our-server.ts";
 import { sessionApi } from "./support/sign-in.ts";
 
 const PASSWORD = "correct horse battery";
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 /** Every secret that the platform issued or received, by name. */
 const secrets: Record<string, string> = {};
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   const { signInUrl, sandboxKey, liveKey } = platform;
   const linkToken = new URL(signInUrl).searchParams.get("token")!;
   const server = await ourServer(platform);
@@ -67,7 +66,6 @@ beforeAll(async () => {
     masterKey: readFileSync(`${platform.database}.key`, "utf8").trim(),
   });
 });
-afterAll(() => platform.close());
 
 it("no table contains a usable key, token, code, secret or password in any form", async () => {
   const dump = new Connection(await loadSqlite(), platform.database, { readOnly: true });

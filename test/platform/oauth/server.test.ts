@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { beforeAll, describe, it } from "vitest";
 import { AUTHORIZATION_CHECKS } from "./checks/authorization.ts";
 import { CLIENT_CHECKS } from "./checks/client-authentication.ts";
 import { DEVICE_CHECKS } from "./checks/device.ts";
 import { TOKEN_CHECKS } from "./checks/tokens.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform } from "./support/embedded-platform.ts";
 import { type OurServer, ourServer } from "./support/our-server.ts";
 
-let platform: EmbeddedPlatform;
+const platform = embeddedPlatform();
 let server: OurServer;
 
 beforeAll(async () => {
-  platform = await startEmbedded();
   server = await ourServer(platform);
 });
-afterAll(() => platform.close());
 
 describe.each([
   ["authorization requests", AUTHORIZATION_CHECKS],

@@ -1,20 +1,15 @@
 import { readFileSync, statSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { getAtOnce } from "./support/at-once.ts";
 import { Browser, formsOf } from "./support/browser.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { embeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
 import { isSignedIn, newLink, signedIn } from "./support/sign-in.ts";
 
 const PASSWORD = "correct horse battery";
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-let platform: EmbeddedPlatform;
-
-beforeAll(async () => {
-  platform = await startEmbedded();
-});
-afterAll(() => platform.close());
+const platform = embeddedPlatform();
 
 describe("the one-time link", () => {
   it("signs in the owner of an empty database, once", async () => {

@@ -1,21 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseRange } from "../../../src/network/addresses.ts";
 import { Passwords } from "../../../src/platform/domain/passwords.ts";
 import { systemClock, systemRandom } from "../../../src/platform/ports.ts";
 import { Browser, type Visit } from "./support/browser.ts";
-import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { type EmbeddedPlatform, embeddedPlatform } from "./support/embedded-platform.ts";
 import { isSignedIn, signedIn, signIn } from "./support/sign-in.ts";
 import { startWithTwoAccounts } from "./support/two-accounts.ts";
 
 const PASSWORD = "correct horse battery";
 const MINUTE = 60_000;
 
-let platform: EmbeddedPlatform;
-
-beforeAll(async () => {
-  platform = await startEmbedded();
-});
-afterAll(() => platform.close());
+const platform = embeddedPlatform();
 
 const saves = ({ action }: { action: string }) => action === "/account/details";
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import type { Activity } from "../../../../src/platform/observability/activity.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../../src/platform/start.ts";
 import { type Api, apiOf } from "../../../support/api.ts";
@@ -65,4 +66,14 @@ export async function hostPlatform(settings: Partial<PlatformSettings> = {}): Pr
     },
   };
   return hosted;
+}
+
+/** Starts it before the tests of a file and closes it afterwards. Call it at the top of the file. */
+export function hostedPlatform(...settings: Parameters<typeof hostPlatform>): HostedPlatform {
+  let platform: HostedPlatform;
+  beforeAll(async () => {
+    platform = await hostPlatform(...settings);
+  });
+  afterAll(() => platform.close());
+  return new Proxy({} as HostedPlatform, { get: (_target, name) => Reflect.get(platform, name) as unknown });
 }

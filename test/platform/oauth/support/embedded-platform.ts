@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
+import { afterAll, beforeAll } from "vitest";
 import type { PasswordCost } from "../../../../src/platform/domain/passwords.ts";
 import { type Clock, systemClock } from "../../../../src/platform/ports.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../../src/platform/start.ts";
@@ -77,4 +78,14 @@ export async function startEmbedded(
       if (settings.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts it before the tests of a file and closes it afterwards. Call it at the top of the file. */
+export function embeddedPlatform(...settings: Parameters<typeof startEmbedded>): EmbeddedPlatform {
+  let platform: EmbeddedPlatform;
+  beforeAll(async () => {
+    platform = await startEmbedded(...settings);
+  });
+  afterAll(() => platform.close());
+  return new Proxy({} as EmbeddedPlatform, { get: (_target, name) => Reflect.get(platform, name) as unknown });
 }

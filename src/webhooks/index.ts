@@ -34,6 +34,5 @@ export {
   type NodeRequest,
   type NodeResponse,
   nodeWebhook,
-  type NodeWebhookOptions,
 } from "./adapters/node.ts";
 export type { WebhookOptions } from "./adapters/receiver.ts";

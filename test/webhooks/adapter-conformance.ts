@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { SignatureError, type WebhookEvent, type WebhookOptions } from "../../src/webhooks/index.ts";
 import { EVENT, headerOf, NOW, OTHER_SECRET, PAYLOAD, rejection, SECRET } from "./deliveries.ts";
 import { openDelivery, type Receiver, readToEnd } from "./receiver-server.ts";
@@ -188,6 +188,31 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       const receiver = await start({ ...OPTIONS, secrets }, onEvent);
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 500 });
       expect(onEvent).not.toHaveBeenCalled();
+    });
+
+    it("pass the error of each rejected delivery to onError, and respond even if that fails", async () => {
+      const codes: unknown[] = [];
+      const onError = (error: unknown): never => {
+        codes.push((error as SignatureError).code);
+        throw new Error("the log is full");
+      };
+      let secrets: string[] = [SECRET];
+      const receiver = await start({ ...OPTIONS, secrets: () => secrets, onError }, () => undefined);
+      expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 400 });
+      secrets = [];
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 500 });
+      expect(codes).toEqual(["header_missing", "no_secrets"]);
+    });
+
+    it("print a misconfiguration without onError, but not what anyone can send", async () => {
+      const printed = vi.spyOn(console, "error").mockReturnValue();
+      onTestFinished(() => printed.mockRestore());
+      const receiver = await start({ ...OPTIONS, secrets: () => undefined }, () => undefined);
+      await deliver(receiver, PAYLOAD);
+      expect(printed.mock.calls).toEqual([[expect.objectContaining({ code: "no_secrets" })]]);
+      printed.mockClear();
+      await deliver(await start(OPTIONS, () => undefined), PAYLOAD, "");
+      expect(printed.mock.calls).toEqual([]);
     });
 
     it("are checked when the adapter is created", async () => {

@@ -1,6 +1,6 @@
 import type http from "node:http";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { nodeWebhook, type NodeWebhookOptions } from "../../src/webhooks/index.ts";
+import { nodeWebhook, type WebhookOptions } from "../../src/webhooks/index.ts";
 import { deliver, describeAdapter } from "./adapter-conformance.ts";
 import { EVENT, headerOf, NOW, PAYLOAD, SECRET } from "./deliveries.ts";
 import { listen, openDelivery, readToEnd, type Receiver } from "./receiver-server.ts";
@@ -165,7 +165,7 @@ describe("node:http", () => {
   });
 
   it("does not respond again if something responded while the body was read", async () => {
-    const onError = vi.fn<() => void>();
+    const onError = vi.fn<(error: unknown) => void>();
     const webhook = nodeWebhook({ ...OPTIONS, onError }, () => undefined);
     const receiver = await listen((request, response) => {
       response.writeHead(503).end();
@@ -173,7 +173,8 @@ describe("node:http", () => {
     });
     expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 503 });
     expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 503 });
-    expect(onError).not.toHaveBeenCalled();
+    const rejected = [expect.objectContaining({ code: "header_missing" })];
+    expect(onError.mock.calls).toEqual([rejected, rejected]);
   });
 
   it("disconnects a sender that does not stop", async () => {
@@ -201,7 +202,7 @@ function signed(): RequestInit {
 }
 
 async function failing(
-  options: Partial<NodeWebhookOptions>,
+  options: Partial<WebhookOptions>,
   handler: (event: unknown, request: http.IncomingMessage, response: http.ServerResponse) => unknown,
 ): Promise<Receiver> {
   return listen(nodeWebhook({ ...OPTIONS, ...options }, handler));

@@ -1,7 +1,7 @@
 import type { WebhookEvent } from "../event.ts";
 import { SIGNATURE_HEADER } from "../signature-header.ts";
 import { type NodeBodyStream, readNodeBody } from "./node.ts";
-import { createReceiver, problemFor, type WebhookOptions } from "./receiver.ts";
+import { createReceiver, type WebhookOptions } from "./receiver.ts";
 
 /** The used part of a `FastifyRequest`. */
 export interface FastifyWebhookRequest {
@@ -44,7 +44,7 @@ export function fastifyWebhook<
   options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request, reply: Reply) => unknown,
 ): (scope: FastifyWebhookScope<Request, Reply>) => Promise<void> {
-  const receive = createReceiver(options);
+  const { receive, reject } = createReceiver(options);
   return async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", async (_request, stream) => stream);
@@ -57,7 +57,7 @@ export function fastifyWebhook<
           return readNodeBody(stream, request, limit);
         });
       } catch (error) {
-        const { status, headers, body } = problemFor(error);
+        const { status, headers, body } = await reject(error);
         return reply.code(status).headers(headers).send(body);
       }
       return handler(event, request, reply);

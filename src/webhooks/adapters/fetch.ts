@@ -2,7 +2,7 @@ import type { WebhookEvent } from "../event.ts";
 import { concatBytes } from "../mac.ts";
 import { SignatureError } from "../signature-error.ts";
 import { SIGNATURE_HEADER } from "../signature-header.ts";
-import { assertPost, bodyTooLarge, createReceiver, problemFor, type Receive, type WebhookOptions } from "./receiver.ts";
+import { assertPost, bodyTooLarge, createReceiver, type Receiver, type WebhookOptions } from "./receiver.ts";
 
 /** The used part of a Fetch `Request` (https://developer.mozilla.org/docs/Web/API/Request). */
 export interface FetchRequest {
@@ -46,14 +46,14 @@ export function fetchWebhook<Request extends FetchRequest = globalThis.Request>(
   options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {
-  const receive = createReceiver(options);
+  const receiver = createReceiver(options);
   return async (request) => {
     let event: WebhookEvent;
     try {
       assertPost(request.method);
-      event = await receiveRequest(receive, request);
+      event = await receiveRequest(receiver, request);
     } catch (error) {
-      const { body, ...init } = problemFor(error);
+      const { body, ...init } = await receiver.reject(error);
       return new Response(body, init);
     }
     return handler(event, request);
@@ -68,22 +68,22 @@ export function honoWebhook<Context extends HonoContext>(
   options: WebhookOptions,
   handler: (event: WebhookEvent, context: Context) => Response | Promise<Response>,
 ): (context: Context) => Promise<Response> {
-  const receive = createReceiver(options);
+  const receiver = createReceiver(options);
   return async (context) => {
     let event: WebhookEvent;
     try {
       assertPost(context.req.raw.method);
-      event = await receiveRequest(receive, context.req.raw);
+      event = await receiveRequest(receiver, context.req.raw);
     } catch (error) {
       // Through the context, so that the response keeps the headers that middleware has set.
-      const { status, headers, body } = problemFor(error);
+      const { status, headers, body } = await receiver.reject(error);
       return context.body(body, status, headers);
     }
     return handler(event, context);
   };
 }
 
-async function receiveRequest(receive: Receive, request: FetchRequest): Promise<WebhookEvent> {
+async function receiveRequest({ receive }: Receiver, request: FetchRequest): Promise<WebhookEvent> {
   return receive(request.headers.get(SIGNATURE_HEADER), async (limit) => readBody(request, limit));
 }
 

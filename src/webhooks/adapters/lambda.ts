@@ -2,7 +2,7 @@ import type { WebhookEvent } from "../event.ts";
 import type { Payload } from "../signature.ts";
 import { SignatureError } from "../signature-error.ts";
 import { SIGNATURE_HEADER, type SignatureHeaderValue } from "../signature-header.ts";
-import { assertPost, createReceiver, problemFor, type WebhookOptions } from "./receiver.ts";
+import { assertPost, createReceiver, type WebhookOptions } from "./receiver.ts";
 
 /**
  * The used part of a Lambda invocation: API Gateway payload format 1.0 or 2.0, a function URL, or an Application Load
@@ -36,14 +36,14 @@ export function lambdaWebhook<Request extends LambdaRequest, Context, Result ext
   options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request, context: Context) => Result | void | Promise<Result | void>,
 ): (request: Request, context: Context) => Promise<Result | LambdaResponse> {
-  const receive = createReceiver(options);
+  const { receive, reject } = createReceiver(options);
   return async (request, context) => {
     let event: WebhookEvent;
     try {
       assertPost(request.requestContext?.http?.method ?? request.httpMethod);
       event = await receive(signatureHeader(request), () => bodyOf(request));
     } catch (error) {
-      const { status, headers, body } = problemFor(error);
+      const { status, headers, body } = await reject(error);
       return { statusCode: status, headers, body };
     }
     return (await handler(event, request, context)) ?? { statusCode: 204 };

@@ -3,7 +3,7 @@ import { concatBytes } from "../mac.ts";
 import type { Payload } from "../signature.ts";
 import { SignatureError } from "../signature-error.ts";
 import { SIGNATURE_HEADER } from "../signature-header.ts";
-import { assertPost, bodyTooLarge, createReceiver, problemFor, type Receive, type WebhookOptions } from "./receiver.ts";
+import { assertPost, bodyTooLarge, createReceiver, type Receiver, type WebhookOptions } from "./receiver.ts";
 
 /** The used part of a Node readable stream (https://nodejs.org/api/stream.html). */
 export interface NodeBodyStream {
@@ -56,15 +56,6 @@ export interface ExpressResponse extends NodeResponse {
   send(body?: unknown): this;
 }
 
-/** Options of `nodeWebhook`. */
-export interface NodeWebhookOptions extends WebhookOptions {
-  /**
-   * Called with errors of the handler and of the `secrets` function, instead of printing them on stderr: the response is a
-   * plain 500 without details.
-   */
-  onError?: ((error: unknown) => unknown) | undefined;
-}
-
 /** Express's `next`. */
 export type NextFunction = (error?: unknown) => void;
 
@@ -79,34 +70,26 @@ export interface KoaContext {
   set(name: string, value: string): void;
 }
 
-function print(error: unknown): void {
-  // oxlint-disable-next-line no-console -- The log of the application. Express prints errors of handlers there, too.
-  console.error(error);
-}
-
 /**
  * Returns a listener for `node:http`: `http.createServer(nodeWebhook({ secrets }, (event, request, response) => {
  * response.writeHead(204).end() }))`. Calls the handler with verified events only, and responds to everything else with
- * problem details (RFC 9457). Its promise never rejects, and resolves once the handler is done. Annotate the handler's
- * parameters with `IncomingMessage` and `ServerResponse` to use more of them. Throws SignatureError at once if the
- * options are invalid.
+ * problem details (RFC 9457). Responds 500 without details if the handler or the `secrets` function fails, and passes the
+ * error to `onError`. Its promise never rejects, and resolves once the handler is done. Annotate the handler's parameters
+ * with `IncomingMessage` and `ServerResponse` to use more of them. Throws SignatureError at once if the options are
+ * invalid.
  */
 export function nodeWebhook<Request extends NodeRequest = NodeRequest, Response extends NodeResponse = NodeResponse>(
-  { onError = print, ...options }: NodeWebhookOptions,
+  options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request, response: Response) => unknown,
 ): (request: Request, response: Response) => Promise<void> {
-  const receive = createReceiver(options);
+  const receiver = createReceiver(options);
   return async (request, response) => {
     try {
-      const event = await receiveOrRespond(receive, request, response);
+      const event = await receiveOrRespond(receiver, request, response);
       if (event !== undefined) await handler(event, request, response);
     } catch (error) {
       fail(response);
-      try {
-        await onError(error);
-      } catch {
-        // An unhandled rejection would end the server.
-      }
+      await receiver.report(error);
     }
   };
 }
@@ -123,10 +106,10 @@ export function expressWebhook<
   options: WebhookOptions,
   handler: (event: WebhookEvent, request: Request, response: Response, next: NextFunction) => unknown,
 ): (request: Request, response: Response, next: NextFunction) => void {
-  const receive = createReceiver(options);
+  const receiver = createReceiver(options);
   const serve = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     try {
-      const event = await receiveOrRespond(receive, request, response);
+      const event = await receiveOrRespond(receiver, request, response);
       if (event !== undefined) await handler(event, request, response, next);
     } catch (error) {
       next(error);
@@ -145,13 +128,13 @@ export function koaWebhook<Context extends KoaContext>(
   options: WebhookOptions,
   handler: (event: WebhookEvent, context: Context, next: () => Promise<unknown>) => unknown,
 ): (context: Context, next: () => Promise<unknown>) => Promise<void> {
-  const receive = createReceiver(options);
+  const receiver = createReceiver(options);
   return async (context, next) => {
     let event: WebhookEvent;
     try {
-      event = await receiveFrom(receive, context.method, context.req, context.request);
+      event = await receiveFrom(receiver, context.method, context.req, context.request);
     } catch (error) {
-      const { status, headers, body } = problemFor(error);
+      const { status, headers, body } = await receiver.reject(error);
       context.status = status;
       for (const [name, value] of Object.entries(headers)) context.set(name, value);
       context.body = body;
@@ -165,14 +148,14 @@ export function koaWebhook<Context extends KoaContext>(
 
 /** Returns the verified event, or undefined after it has responded to a rejected delivery. */
 async function receiveOrRespond(
-  receive: Receive,
+  receiver: Receiver,
   request: NodeRequest,
   response: NodeResponse,
 ): Promise<WebhookEvent | undefined> {
   try {
-    return await receiveFrom(receive, request.method, request, request);
+    return await receiveFrom(receiver, request.method, request, request);
   } catch (error) {
-    const { status, headers, body } = problemFor(error);
+    const { status, headers, body } = await receiver.reject(error);
     // Middleware, such as a timeout, may have responded while the body was being read.
     if (!response.headersSent) response.writeHead(status, headers).end(body);
     return undefined;
@@ -180,7 +163,7 @@ async function receiveOrRespond(
 }
 
 async function receiveFrom(
-  receive: Receive,
+  { receive }: Receiver,
   method: string | undefined,
   request: NodeRequest,
   parsed: ParsedBody,

@@ -22,13 +22,29 @@ export interface WebhookOptions {
   limit?: number | undefined;
   /** The clock, in Unix seconds (default: the system's). */
   now?: (() => number) | undefined;
+  /**
+   * Called with the SignatureError of each rejected delivery, and by `nodeWebhook` with errors of the handler, too. Its own
+   * errors are ignored. Without it, an error that is the receiver's own is printed on stderr. `verifyRequest` throws
+   * instead.
+   */
+  onError?: ((error: unknown) => unknown) | undefined;
 }
 
 /** Reads a delivery's body, and holds at most `limit` bytes of a stream. Rejects with SignatureError. */
 type ReadBody = (limit: number) => Payload | Promise<Payload>;
 
-/** Reads and verifies one delivery. Rejects with SignatureError, or with the error of the `secrets` function. */
-export type Receive = (header: SignatureHeaderValue, readBody: ReadBody) => Promise<WebhookEvent>;
+/** What an adapter does with deliveries. */
+export interface Receiver {
+  /** Reads and verifies one delivery. Rejects with SignatureError, or with the error of the `secrets` function. */
+  receive: (header: SignatureHeaderValue, readBody: ReadBody) => Promise<WebhookEvent>;
+  /**
+   * Reports why a delivery is rejected, and resolves to the response. Rejects with an error of any other class: its text is
+   * not for the sender.
+   */
+  reject: (error: unknown) => Promise<Problem>;
+  /** Passes an error to `onError`, or prints it. Never rejects. */
+  report: (error: unknown) => Promise<void>;
+}
 
 const DEFAULT_LIMIT = 1_048_576;
 
@@ -36,13 +52,13 @@ const DEFAULT_LIMIT = 1_048_576;
  * Checks the options when the adapter is created, so that a missing secret is detected at startup instead of at the
  * first delivery.
  */
-export function createReceiver({ secrets, tolerance, limit = DEFAULT_LIMIT, now }: WebhookOptions): Receive {
+export function createReceiver({ secrets, tolerance, limit = DEFAULT_LIMIT, now, onError }: WebhookOptions): Receiver {
   if (typeof secrets !== "function") listSecrets(secrets);
   if (tolerance !== undefined) assertTolerance(tolerance);
   if (!Number.isSafeInteger(limit) || limit < 1) {
     throw new SignatureError("invalid_limit", "`limit` must be a whole number of bytes, 1 or more");
   }
-  return async (header, readBody) => {
+  const receive: Receiver["receive"] = async (header, readBody) => {
     const payload = rawPayload(await readBody(limit));
     // A parser may have read it, with a limit of its own.
     const { length } = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
@@ -51,6 +67,25 @@ export function createReceiver({ secrets, tolerance, limit = DEFAULT_LIMIT, now 
     const options = { payload, header, secrets: current, tolerance, now: now?.() };
     return hasSynchronousCrypto ? verify(options) : verifyAsync(options);
   };
+  const report = async (error: unknown): Promise<void> => {
+    try {
+      await (onError ?? print)(error);
+    } catch {
+      // The sender gets its response all the same; in node:http, an unhandled rejection would end the server.
+    }
+  };
+  const reject = async (error: unknown): Promise<Problem> => {
+    if (!(error instanceof SignatureError)) throw error;
+    // Anyone can send an invalid delivery, and would fill the log with it.
+    if (onError !== undefined || error.status === 500) await report(error);
+    return problemFor(error);
+  };
+  return { receive, reject, report };
+}
+
+function print(error: unknown): void {
+  // oxlint-disable-next-line no-console -- The log of the application. Express prints errors of handlers there, too.
+  console.error(error);
 }
 
 /** Throws SignatureError `method_not_allowed` for any method but POST. */
@@ -72,9 +107,7 @@ export interface Problem {
   body: string;
 }
 
-/** Returns the response to a rejected delivery. Rethrows errors of any other class: their text is not for the sender. */
-export function problemFor(error: unknown): Problem {
-  if (!(error instanceof SignatureError)) throw error;
+function problemFor(error: SignatureError): Problem {
   const { status } = error;
   const headers: Record<string, string> = { "content-type": "application/problem+json" };
   if (status === 405) headers["allow"] = "POST";

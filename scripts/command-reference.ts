@@ -3,14 +3,15 @@ import type { Command, Option } from "commander";
 import { declareCommand, definitionOf, ParsedCommand, pathOf } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
-import { descriptionOf, fieldsOf, usageOf } from "../src/cli/help-layout.ts";
+import { descriptionOf, usageOf } from "../src/cli/help-layout.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
+import { COMMAND_GUIDES, COMMAND_OUTPUTS } from "./command-guides.ts";
 
 const program = addGlobalOptions(new ParsedCommand("service"));
 const sections: string[] = [];
 const listed = COMMANDS.filter(({ hidden }) => !hidden);
-for (const { load } of listed) {
-  sections.push(describe(declareCommand(program, (await load()).command), 2));
+for (const { name, load } of listed) {
+  sections.push(describe(declareCommand(program, (await load()).command), 2, COMMAND_GUIDES[name]));
 }
 
 process.stdout.write(
@@ -20,27 +21,36 @@ process.stdout.write(
     "`service <command> --help` shows the common flags of a command; this page has all. Flags and JSON output are stable; the\nwording of human output is not.",
     listed.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`).join("\n"),
     "## Global flags",
-    flagTable(program.options.filter(({ hidden }) => !hidden)),
+    flagTable([
+      ...program.options.filter(({ hidden }) => !hidden),
+      program.createOption("-v, --version", "Print version information"),
+      program.createOption("-h, --help", "Show help"),
+    ]),
     "## Output and exit codes",
-    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag or argument is wrong, and otherwise with one of these\n[exit codes](errors.md#exit-codes).",
+    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nsent, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
     ...sections,
     ...Object.entries(TOPICS).map(([topic, { text }]) => `## Topic: ${topic}\n\n\`\`\`text\n${text.trim()}\n\`\`\``),
   ].join("\n\n")}\n`,
 );
 
-function describe(command: Command, level: number): string {
-  const needsProgram = definitionOf(command)?.usage?.endsWith(" -- command...") ?? false;
+function describe(command: Command, level: number, guide = ""): string {
+  const { usage = "", examples = [], fields } = definitionOf(command) ?? {};
+  const needsProgram = usage.endsWith(" -- command...");
   const operands = command.registeredArguments.map(
     (argument) =>
       `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${argument.description}`,
   );
+  const output = COMMAND_OUTPUTS[pathOf(command)];
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
-    `\`\`\`text\n${[usageOf(command), ...(definitionOf(command)?.examples ?? []).map((example) => `  ${example}`)].join("\n")}\n\`\`\``,
+    guide,
+    `\`\`\`text\n${usageOf(command)}\n\`\`\``,
     operands.join("\n"),
+    examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${examples.join("\n")}\n\`\`\``,
+    output === undefined ? "" : `\`\`\`sh\n${output.command}\n\`\`\`\n\n\`\`\`text\n${output.prints}\n\`\`\``,
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
-    fieldList(fieldsOf(command)),
+    fieldList(fields?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
@@ -51,19 +61,35 @@ function isDeclared(option: Option, command: Command): boolean {
   return definitionOf(command)?.options?.some(({ flag }) => flag === option.flags) === true;
 }
 
+/** Returns the flags in a table, with a column for their defaults if one of them has any. */
 function flagTable(options: readonly Option[]): string {
   if (options.length === 0) return "";
   const rows = options.map((option) => {
-    const text = cell(descriptionOf(option)).replaceAll("<", "&lt;").replaceAll("*", "\\*");
-    return `| \`${cell(option.flags)}\` | ${text} |`;
+    // A default is at the end of a description, behind the choices if there are any.
+    const [, text = "", end = "", usual = ""] =
+      /^(.*?)(?: \(default: ([^()]*(?:\([^()]*\))?[^()]*)\)|; default: (.*)\))?$/s.exec(descriptionOf(option))!;
+    return [option.flags, usual === "" ? text : `${text})`, end || usual] as const;
   });
-  return ["| Flag | Description |", "| --- | --- |", ...rows].join("\n");
+  const hasDefaults = rows.some(([, , usual]) => usual !== "");
+  const columns = hasDefaults ? ["Flag", "Description", "Default"] : ["Flag", "Description"];
+  return [
+    `| ${columns.join(" | ")} |`,
+    `|${" --- |".repeat(columns.length)}`,
+    ...rows.map(([flags, text, usual]) => {
+      const cells = [`\`${cell(flags)}\``, escaped(text), ...(hasDefaults ? [escaped(usual)] : [])];
+      return `| ${cells.join(" | ")} |`;
+    }),
+  ].join("\n");
 }
 
 function fieldList(names: readonly string[]): string {
   return names.length === 0
     ? ""
     : `Fields for \`--fields\` and \`--jq\`: ${names.map((name) => `\`${name}\``).join(", ")}`;
+}
+
+function escaped(text: string): string {
+  return cell(text).replaceAll("<", "&lt;").replaceAll("*", "\\*");
 }
 
 function cell(text: string): string {

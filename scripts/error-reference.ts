@@ -11,30 +11,28 @@ import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const STATUSES = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
 
-const REJECT = "Respond with 400. If the platform sent the request, find what changes headers on the way";
-
-/** What the library's codes mean, and what to do about them. */
-const SIGNATURE_ERRORS: Record<SignatureErrorCode, [meaning: string, fix: string]> = {
+/** What the library's codes mean, and what to do besides responding with 400. */
+const SIGNATURE_ERRORS: Record<SignatureErrorCode, [meaning: string, fix?: string]> = {
   header_missing: [
     "`Service-Signature` is missing: the request is not a delivery, or a proxy removed the header",
-    "Respond with 400. If the platform sent the request, let the proxy forward the header",
+    "Let the proxy forward the header",
   ],
-  header_not_text: ["The header is not a string, for example a list because it was sent twice", REJECT],
-  header_too_long: ["The header has more than 4,096 characters", REJECT],
-  header_malformed: ["The header is not a list of `name=value`", REJECT],
-  timestamp_missing: ["The header has no `t`", REJECT],
-  timestamp_repeated: ["The header has two `t`", REJECT],
-  timestamp_malformed: ["`t` is not a whole number of seconds", REJECT],
-  signature_missing: ["The header has no `v1`", REJECT],
-  signature_malformed: ["A `v1` is not 64 hex digits", REJECT],
-  too_many_signatures: ["The header has more than 10 `v1`", REJECT],
+  header_not_text: ["The header is not a string, for example a list because it was sent twice"],
+  header_too_long: ["The header has more than 4,096 characters"],
+  header_malformed: ["The header is not a list of `name=value`"],
+  timestamp_missing: ["The header has no `t`"],
+  timestamp_repeated: ["The header has two `t`"],
+  timestamp_malformed: ["`t` is not a whole number of seconds"],
+  signature_missing: ["The header has no `v1`"],
+  signature_malformed: ["A `v1` is not 64 hex digits"],
+  too_many_signatures: ["The header has more than 10 `v1`"],
   signature_mismatch: [
     "No `v1` matches: the secret is a different one, or the bytes were changed, usually by parsing and serializing the JSON",
     "Find [which of the two](troubleshooting.md#the-signature-does-not-match)",
   ],
   timestamp_too_old: [
     "Signed more than 300 seconds ago: a replayed request, or a wrong clock",
-    "Respond with 400. If new deliveries fail, too, synchronize the clocks",
+    "If new deliveries fail, too, synchronize the clocks",
   ],
   timestamp_in_future: [
     "Signed more than 300 seconds in the future: a wrong clock",
@@ -116,7 +114,8 @@ process.stdout.write(
     "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. `service deliveries get dlv_…` shows all attempts of a delivery.",
     table("Code", "Meaning", ATTEMPT_ERRORS),
     "## Signature errors",
-    "`verify` and the adapters of `service-cli/webhooks` throw a `SignatureError` with one of these codes. The adapters respond automatically: 400, 405, 413, or 500 if the receiver is not configured correctly; `onError` is called with each error.",
+    "`verify` and the functions like it in `service-cli/webhooks` throw a `SignatureError` with one of these codes and the `status` of the response. The adapters respond themselves: 400, 405, 413, or 500 if the receiver is not configured correctly. They call [`onError`](webhooks-library.md#adapters) with each error.",
+    "Respond with 400 to a delivery with a missing, malformed or wrong signature. If the platform sent it, find what changes requests on the way.",
     table("Code", "Meaning | Fix", SIGNATURE_ERRORS),
   ].join("\n\n")}\n`,
 );
@@ -127,7 +126,7 @@ function describeStatus(status: number): string {
     `### ${status} ${STATUS_CODES[status]}`,
     ...codes.map((code) => {
       const { meaning, cause, remedy } = ERROR_GUIDES[code];
-      return `**\`${code}\`**: ${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}`;
+      return `#### \`${code}\`\n\n${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}`;
     }),
   ].join("\n\n");
 }
@@ -150,9 +149,13 @@ function exampleProblem(): Problem {
   };
 }
 
-function table(key: string, columns: string, rows: Readonly<Record<string, string | readonly string[]>>): string {
+function table(
+  key: string,
+  columns: string,
+  rows: Readonly<Record<string, string | readonly [string, string?]>>,
+): string {
   const lines = Object.entries(rows).map(([code, cells]) =>
-    [`| \`${code}\``, ...[cells].flat().map((text) => text.replaceAll("|", "\\|")), ""].join(" | ").trim(),
+    [`| \`${code}\``, ...[cells].flat().map((text = "") => text.replaceAll("|", "\\|")), ""].join(" | ").trim(),
   );
   const count = columns.split("|").length + 1;
   return [`| ${key} | ${columns} |`, `|${" --- |".repeat(count)}`, ...lines].join("\n");

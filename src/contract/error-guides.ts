@@ -215,7 +215,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   revoked_credential: {
     meaning: "The credential was revoked.",
     cause:
-      "A user revoked or rolled the key, it was found in a public place, or the user revoked the app's access. `detail` says when, and why if the reason is known.",
+      "A user revoked or rotated the key, it was found in a public place, or the user revoked the app's access. `detail` says when, and why if the reason is known.",
     remedy: "Use another key, or create one. If an app lost its access, the user must sign in again.",
     example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB was revoked at 2026-11-20T09:30:00Z." },
   },
@@ -287,8 +287,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     example: { detail: '"Create a custom event" works with a sandbox credential only.' },
   },
   key_not_usable: {
-    meaning: "The key to be rolled is revoked or expired.",
-    cause: "Rolling it would restore access that was removed.",
+    meaning: "The key to be rotated is revoked or expired.",
+    cause: "Rotating it would restore access that was removed.",
     remedy: "Create a new key instead.",
     example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB is revoked: create another instead." },
   },

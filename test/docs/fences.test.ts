@@ -39,7 +39,8 @@ describe.each(PAGES.filter((page) => blocksOf(page).some(({ language }) => ["sh"
     it("has commands and flags that exist", async () => {
       const { stdout: globals } = await runCli(["--help"]);
       const lines = blocks
-        .filter((block) => block.language === "sh" && !isRun(block))
+        // The examples of the command reference are those of the help.
+        .filter((block) => block.language === "sh" && !isRun(block) && page !== "commands.md")
         .flatMap(({ text }) => linesOf(text));
       for (const line of lines) {
         for (const [, words = "", flags = ""] of line.matchAll(
@@ -106,7 +107,9 @@ async function runPage(page: string): Promise<void> {
     npm_config_progress: "false",
     npm_config_update_notifier: "false",
   });
-  writeIn(folder, "package.json", '{ "type": "module" }');
+  // As `npm init` writes it, unless the page says otherwise.
+  const isModule = pagesWith(page).some((name) => textOf(name).includes("npm pkg set type=module"));
+  writeIn(folder, "package.json", JSON.stringify({ type: isModule ? "module" : "commonjs" }));
   if (!startsPlatform) writeFileSync(join(folder, "key.txt"), platform.sandboxKey);
   for (const other of pagesWith(page).slice(0, -1)) {
     install(folder, blocksOf(other).flatMap(packagesIn));

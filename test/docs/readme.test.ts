@@ -23,7 +23,7 @@ const commandsIn = (pattern: RegExp): string[][] =>
     .map((line) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([word, quoted]) => quoted ?? word));
 
 it("the check of README.md grades a receiver of Stripe by its effects", async () => {
-  const [words = []] = commandsIn(/^npx service-cli webhooks check /);
+  const [words = []] = commandsIn(/ npx service-cli webhooks check /);
   const sink = await freePort();
   const calls: Promise<unknown>[] = [];
   const application = await startApplication(receiverWith(VERIFIERS.stripe, SECRET), (id) => {
@@ -31,7 +31,7 @@ it("the check of README.md grades a receiver of Stripe by its effects", async ()
     calls.push(fetch(`http://127.0.0.1:${sink}/${id}`, { method: "POST" }).catch(() => {}));
   });
   const cwd = createConfigDir();
-  const args = words.slice(2).map((word) => word.replace("localhost:3000/stripe", application.webhooks));
+  const args = words.slice(3).map((word) => word.replace("localhost:3000/stripe", application.webhooks));
   const env = { SERVICE_WEBHOOK_SECRET: SECRET };
   const { exitCode, stdout } = await runCli([...args, "--effects", "--sink", String(sink), "--json"], { cwd, env });
   const { grade, checks } = JSON.parse(stdout) as ReceiverReport;

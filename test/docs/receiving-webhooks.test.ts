@@ -31,6 +31,7 @@ it("docs/receiving-webhooks.md contains every file that it refers to", () => {
     "express.js",
     "fastify.js",
     "hono.js",
+    "serve-hono.js",
     ROUTE,
   ]);
 });
@@ -41,7 +42,7 @@ describe.concurrent("the receiver of the page", () => {
     ["node-http.js", []],
     ["express.js", []],
     ["fastify.js", []],
-    ["serve-fetch.js", ["hono.js"]],
+    ["serve-hono.js", []],
     ["serve-fetch.js", ["next.js"]],
   ])("%s %j passes every check", async (program, args) => {
     const [port, sinkPort] = [await freePort(), await freePort()];

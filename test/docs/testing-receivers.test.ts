@@ -76,18 +76,22 @@ describe("the YAML in docs/testing-receivers.md", () => {
   });
 });
 
-it("the Stripe receiver in docs/testing-receivers.md passes every check", async () => {
-  const application = new Map([...filesOf("receiving-webhooks.md"), ["stripe.js", files.get("stripe.js")!]]);
-  const folder = await makeApplicationFolder(PAGE, application);
+it("the Stripe receiver in docs/providers.md passes every check, with the flags of the page", async () => {
+  const page = "providers.md";
+  const application = new Map([...filesOf("receiving-webhooks.md"), ["stripe.js", filesOf(page).get("stripe.js")!]]);
+  const folder = await makeApplicationFolder(page, application);
   const [port, sink] = [await freePort(), await freePort()].map(String);
   const secret = "whsec_for_tests";
   const env = { PORT: port, EFFECTS_URL: `http://127.0.0.1:${sink}`, STRIPE_WEBHOOK_SECRET: secret };
   const receiver = spawn(process.execPath, ["stripe.js"], { cwd: folder, env: cliEnv(env), detached: true });
   groups.push(receiver);
-  writeFileSync(join(folder, "event.json"), '{"id":"evt_1","type":"charge.succeeded"}');
-  const flags = ["--scheme", "stripe", "--payload", "event.json", "--secret-file", "-", "--effects", "--sink", sink!];
-  const args = ["webhooks", "check", `${port}/stripe`, ...flags, "--wait", "20s", "--json"];
-  const { stdout } = await runCli(args, { cwd: folder, input: secret });
+  const { text } = blocksOf(page).find((block) => block.text.includes("node stripe.js"))!;
+  const [, command = ""] = /service (webhooks check .*)$/m.exec(text) ?? [];
+  const args = command.replace("localhost:3000", `localhost:${port}`).split(" ");
+  const { stdout } = await runCli([...args, "--sink", sink!, "--wait", "20s", "--json"], {
+    cwd: folder,
+    env: { SERVICE_WEBHOOK_SECRET: secret },
+  });
   expect(JSON.parse(stdout)).toMatchObject({ grade: "A", counts: { failed: 0, skipped: 1 } });
 });
 

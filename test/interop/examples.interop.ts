@@ -78,10 +78,11 @@ const NEEDS: Record<string, Needs[]> = {
   "test-states.md orders.test.js": [VITEST],
   "test-states.md customers.test.js": [{ ...JEST, ...MODERN_ONLY }],
   "testing-receivers.md unit.test.js": [MODERN_ONLY],
-  "testing-receivers.md stripe.js": [{ packages: [EXPRESS, "stripe@20.0.0"], ...MODERN_ONLY }],
+  "providers.md stripe.js": [{ packages: [EXPRESS, "stripe@20.0.0"], ...MODERN_ONLY }],
   "receiving-webhooks.md express.js": [{ packages: ["@types/express@4.17.25"] }, { packages: [EXPRESS] }],
   "receiving-webhooks.md fastify.js": [{ packages: ["fastify@5.12.8"] }],
   "receiving-webhooks.md hono.js": [{ packages: ["hono@4.13.19"] }],
+  "receiving-webhooks.md serve-hono.js": [{ packages: ["hono@4.13.19", "@hono/node-server@2.1.8"], ...MODERN_ONLY }],
   "receiving-webhooks.md app/webhooks/route.js": [{ packages: ["next@15.5.29"] }, { packages: ["next@16.4.6"] }],
   // The compiler's own types of Response lack `json` before 5.1.
   "webhooks-library.md deliver.js": [MODERN_ONLY],

@@ -152,7 +152,7 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   if (recipients !== "" || output.json) await output.object(replayed, REPLAY);
   if (recipients === "") throw unreceived(id);
   if (response !== undefined) output.notice(response);
-  output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
+  if (replayed.deliveries.length > 0) output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
 }
 
 function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay): string {

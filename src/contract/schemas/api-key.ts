@@ -4,7 +4,7 @@ import { closed, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } 
 
 const { name, ...others } = valueSchemas("api_key");
 
-/** Only the responses to creation and rolling have `key`. */
+/** Only the responses to creation and rotation have `key`. */
 export const ApiKey = Type.Object(
   {
     id: idOf("api_key"),
@@ -16,7 +16,7 @@ export const ApiKey = Type.Object(
     last_used: nullable(Timestamp),
     revoked_at: nullable(Timestamp),
     revoked_reason: nullable(
-      Type.String({ description: "`revoked`, `rolled`, or `leaked: ` and the public URL where it was found" }),
+      Type.String({ description: "`revoked`, `rolled` by a rotation, or `leaked: ` and the public URL where it was found" }),
     ),
     livemode: Livemode,
     created: Timestamp,
@@ -26,7 +26,7 @@ export const ApiKey = Type.Object(
         examples: ["usr_06Fv3Tt0q1Yd8mWc5KxLrB"],
       }),
     ),
-    key: Type.Optional(secretShownOnce("The key itself; shown at creation and rolling only")),
+    key: Type.Optional(secretShownOnce("The key itself; shown at creation and rotation only")),
   },
   { $id: "ApiKey", description: "A credential of one environment" },
 );

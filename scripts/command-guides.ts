@@ -1,0 +1,130 @@
+/** What docs/commands.md adds to the help of commands: the guide of each, and what some of them print. */
+
+/** A sentence for each command that a guide describes, by its name. */
+export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
+  dev: "Guide: [Local development](dev.md)",
+  serve: "Guides: [Local development](dev.md), [Deploying](deploying.md)",
+  customers: "Guide: [Objects](concepts.md#objects)",
+  orders: "Guide: [Objects](concepts.md#objects)",
+  payments: "Guide: [Objects](concepts.md#objects)",
+  endpoints: "Guides: [Receiving webhooks](receiving-webhooks.md), [Endpoint health](concepts.md#endpoint-health)",
+  deliveries: "Guides: [Deliveries](concepts.md#deliveries), [Bulk operations](concepts.md#bulk-operations)",
+  expect: "Guide: [Assertions on events](testing-receivers.md#assertions-on-events)",
+  why: "Guides: [Why something failed](concepts.md#why-something-failed), [Tutorial](tutorial.md#4-ask-why)",
+  listen: "Guides: [Listening](concepts.md#listening), [Testing receivers](testing-receivers.md)",
+  trigger: "Guides: [Tutorial](tutorial.md#3-trigger-an-event), [Fixtures](testing-receivers.md#the-application)",
+  events: "Guides: [Events and deliveries](concepts.md#events-and-deliveries), [Replays](concepts.md#replays)",
+  webhooks: "Guides: [Testing receivers](testing-receivers.md), [Testing webhooks of other providers](providers.md)",
+  clock: "Guide: [The test clock](concepts.md#the-test-clock)",
+  sandbox: "Guide: [Start each test from a known state](test-states.md)",
+  faults: "Guide: [Testing a client with faults](faults.md)",
+  login: "Guide: [Signing in](authentication.md#signing-in)",
+  logout: "Guide: [Signing in](authentication.md#signing-in)",
+  whoami: "Guide: [Authentication](authentication.md)",
+  doctor: "Guide: [Troubleshooting](troubleshooting.md)",
+  profiles: "Guide: [Profiles](authentication.md#profiles)",
+  config: "Guide: [Environment variables](authentication.md#environment-variables)",
+  keys: "Guide: [API keys](authentication.md#api-keys)",
+  apps: "Guide: [Sign in with service](sign-in-with-service.md)",
+  logs: "Guides: [Troubleshooting](troubleshooting.md#anything-else), [what is logged](security.md#logs)",
+  mcp: "Guide: [MCP](mcp.md)",
+  db: "Guides: [Backup and restore](backup.md), [PostgreSQL](postgresql.md)",
+};
+
+interface Output {
+  command: string;
+  prints: string;
+}
+
+/** What a command prints on a terminal, by its path. test/docs/fences.test.ts runs them in the order of the page. */
+export const COMMAND_OUTPUTS: Readonly<Record<string, Output>> = {
+  "service customers create": {
+    command: "service customers create --email grace@example.com --name 'Grace Hopper'",
+    prints: `✓ Created customer cus_0354TnWyhmRr0iHeTOZnJS
+ID           cus_0354TnWyhmRr0iHeTOZnJS
+Email        grace@example.com
+Name         Grace Hopper
+Phone        –
+Metadata     –
+Environment  sandbox
+Created      2026-11-26T20:49:07Z  (just now)`,
+  },
+  "service orders create": {
+    command: "service orders create --amount 1999 --currency EUR",
+    prints: `✓ Created order ord_0354TnYOR2MNRady668BxK
+ID           ord_0354TnYOR2MNRady668BxK
+Status       pending
+Amount       19.99
+Currency     EUR
+Customer     –
+Metadata     –
+Environment  sandbox
+Created      2026-11-26T20:49:08Z  (just now)`,
+  },
+  "service payments create": {
+    command: "service payments create --amount 1999 --currency EUR",
+    prints: `✓ Created payment pay_0354Tnl8bsI59e8jw0FJ5N
+ID            pay_0354Tnl8bsI59e8jw0FJ5N
+Status        pending
+Amount        19.99
+Currency      EUR
+Order         –
+Failure code  –
+Metadata      –
+Environment   sandbox
+Created       2026-11-26T20:49:16Z  (just now)`,
+  },
+  "service expect": {
+    command: "service expect order.completed -- service trigger order.completed",
+    prints: `201  POST /v1/orders  ord_0354TncB4QRFt0WZkAG5DC  25 ms
+200  POST /v1/orders/ord_0354TncB4QRFt0WZkAG5DC/complete  6 ms
+✓ Triggered order.completed evt_0354TncBkplzi3oQU2uJhm
+✓ order.completed as expected`,
+  },
+  "service why": {
+    command: "service why evt_0354TncBkplzi3oQU2uJhm",
+    prints: `Cause: No endpoint subscribes to order.completed, and no listener is connected.
+There are no endpoints
+Forward the event to your application:
+  service events replay evt_0354TncBkplzi3oQU2uJhm --forward-to localhost:3000
+
+Request   POST /v1/orders/ord_0354TncB4QRFt0WZkAG5DC/complete  200  3 ms
+          req_0354TncBWv17mmHWnxN6uq  2026-11-26T20:49:10Z
+Object    ord_0354TncB4QRFt0WZkAG5DC  completed
+Event     order.completed  evt_0354TncBkplzi3oQU2uJhm
+          2026-11-26T20:49:10Z`,
+  },
+  "service trigger": {
+    command: "service trigger order.completed",
+    prints: `201  POST /v1/orders  ord_0354TnZNqjqXwZwQ1t3ekR  20 ms
+200  POST /v1/orders/ord_0354TnZNqjqXwZwQ1t3ekR/complete  5 ms
+✓ Triggered order.completed evt_0354TnZP7D3X8Jc4aHCiCV`,
+  },
+  "service clock show": {
+    command: "service clock show",
+    prints: `Now     2026-11-26T20:49:11Z
+Offset  none: real time`,
+  },
+  "service faults add": {
+    command: "service faults add 'POST /v1/orders*' --status 503 --times 5",
+    prints: `✓ Added fault flt_0354TnecqY4rhI4ktyZRWk
+ID        flt_0354TnecqY4rhI4ktyZRWk
+Request   POST /v1/orders*
+Effect    status 503
+Rate      1
+Injected  0 of 5
+Created   2026-11-26T20:49:12Z  (just now)`,
+  },
+  "service faults clear": { command: "service faults clear", prints: "✓ Removed 1 fault" },
+  "service api": {
+    command: "service api GET /v1/versions",
+    prints: `{
+  "object": "list",
+  "data": [
+    "2026-11-01"
+  ],
+  "latest": "2026-11-01",
+  "pinned": "2026-11-01"
+}`,
+  },
+};

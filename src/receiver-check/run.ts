@@ -289,6 +289,7 @@ function gradeOf(
     return { grade: "C", verdict: `${count} required check${count === 1 ? "" : "s"} failed.` };
   }
   if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
-  if (unjudged) return { grade: "B", verdict: `Nothing failed, but ${skipped.length} could not run: each says what it needs.` };
+  if (unjudged)
+    return { grade: "B", verdict: `Nothing failed, but ${skipped.length} could not run: each says what it needs.` };
   return { grade: "A", verdict: "All checks passed." };
 }

@@ -120,7 +120,7 @@ describe("a bulk operation on a terminal", () => {
     object: "bulk_operation",
     type: "deliveries.retry",
     status: "running",
-    filters: { endpoint: null, type: null, status: null, created_after: null, created_before: null },
+    filters: { endpoint: null, type: null, status: null, missed: null, created_after: null, created_before: null },
     total: 700,
     done: 40,
     failed: 0,

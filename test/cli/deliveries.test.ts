@@ -194,6 +194,7 @@ describe("service deliveries get", () => {
     attempt_count: 1,
     last_status_code: 500,
     last_error: null,
+    last_attempt_at: "2026-11-01T12:00:00Z",
     next_attempt: null,
     attempting_since: null,
     livemode: false,

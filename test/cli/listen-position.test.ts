@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startListener } from "../support/listener.ts";
+import { spawnListener, startListener } from "../support/listener.ts";
 import { servePlatformOn } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { listening, createFolder } from "./support/listening.ts";
@@ -76,7 +76,7 @@ describe("--since last", () => {
     await trigger("customer.created", 1, env);
     await first.record(({ event, status }) => event === "forwarded" && status === 200);
     await first.interrupt();
-    const busy = await startListener(env, args);
+    const busy = await spawnListener(env, args);
     await trigger("customer.created", 1, env);
     await expect.poll(() => requests).toBe(2);
     const beside = await startListener(env, args);

@@ -295,7 +295,11 @@ describe("the whole report of service webhooks check", () => {
   it("skips checks whose result it cannot see", async () => {
     const { webhooks } = await start("has no dedupe");
     const report = await reportOf([webhooks]);
-    expect(report).toMatchObject({ passed: true, grade: "B", verdict: "Nothing failed, but 3 could not run: each says what it needs." });
+    expect(report).toMatchObject({
+      passed: true,
+      grade: "B",
+      verdict: "Nothing failed, but 3 could not run: each says what it needs.",
+    });
     expect([statusOf(report, "duplicate-in-turn"), statusOf(report, "duplicate-at-once")]).toEqual([
       "skipped",
       "skipped",

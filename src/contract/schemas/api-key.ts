@@ -16,7 +16,9 @@ export const ApiKey = Type.Object(
     last_used: nullable(Timestamp),
     revoked_at: nullable(Timestamp),
     revoked_reason: nullable(
-      Type.String({ description: "`revoked`, `rolled` by a rotation, or `leaked: ` and the public URL where it was found" }),
+      Type.String({
+        description: "`revoked`, `rolled` by a rotation, or `leaked: ` and the public URL where it was found",
+      }),
     ),
     livemode: Livemode,
     created: Timestamp,

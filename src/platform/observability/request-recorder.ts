@@ -40,7 +40,7 @@ interface CompletedRequest {
   fault?: FaultRow | null;
   client?: string | undefined;
   /** Returns the content of request and response. Called only if there is room for it. */
-  exchange?: (idempotencyKey: string | null) => RequestExchange;
+  exchange?: () => RequestExchange;
 }
 
 /** The requests of a credential that returned 403 within a second: the rate limit does not count them. */

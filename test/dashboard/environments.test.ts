@@ -87,7 +87,7 @@ it("all requests of an action go to the environment in which it began", async ()
   await board.show("live/endpoints");
   await page.locator("[data-environment=live]").waitFor();
   release();
-  await expect.poll(() => environmentsOf("/v1/events/replay", "POST")).toEqual(["sandbox", "sandbox"]);
+  await expect.poll(() => environmentsOf("/v1/events/replay", "POST")).toEqual(["sandbox"]);
   await page.getByText("Enabled. Replaying 2 missed events").waitFor();
   expect(environmentsOf(`/v1/webhook_endpoints/${id}`, "GET")).not.toContain("live");
 });

@@ -11,11 +11,13 @@ export function rejectSwallowedFlags(command: Command): void {
     if (!option.required) continue;
     command.on(`option:${option.name()}`, (value: string) => {
       if (!optionsOf(command).some(({ long }) => long === value)) return;
-      command.error(`error: ${option.long} needs a value, but ${value} is a flag`);
+      command.error(`error: ${needsValue(option.long!, value)}`);
     });
   }
   for (const child of command.commands) rejectSwallowedFlags(child);
 }
+
+const needsValue = (flag: string, given: string): string => `${flag} needs a value, but ${given} is a flag`;
 
 /** What other commands call a flag. */
 const SYNONYMS: Readonly<Record<string, string>> = {
@@ -72,7 +74,8 @@ function adviceOn(error: CommanderError, command: Command): string {
 const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] = [
   [
     /^option '(.+)' argument '(.*)' is invalid\. (.*)$/s,
-    (flags = "", value = "", why = "") => wrongValue(longOf(flags), value, why),
+    (flags = "", value = "", why = "") =>
+      /^--[a-z]/.test(value) ? needsValue(longOf(flags), value) : wrongValue(longOf(flags), value, why),
   ],
   [
     /^command-argument value '(.*)' is invalid for argument '(.+)'\. (.*)$/s,

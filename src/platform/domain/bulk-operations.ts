@@ -54,10 +54,10 @@ export async function createBulkOperation(
     throw unknownReference("endpoint", "endpoint", endpoint);
   }
   if (filters.missed === true && receiver === undefined) {
-    throw invalidFields([{ pointer: "/endpoint", code: "required", detail: "is required with missed" }]);
+    throw invalidFields([{ pointer: "/endpoint", code: "incomplete", detail: "is required with missed" }]);
   }
   if (filters.missed === true && filters.status !== undefined) {
-    throw invalidFields([{ pointer: "/status", code: "not_allowed", detail: "cannot be combined with missed" }]);
+    throw invalidFields([{ pointer: "/status", code: "conflict", detail: "cannot be combined with missed" }]);
   }
   const created = createdRangeOf(filters);
   if (created.from !== undefined && created.before !== undefined && created.from > created.before) {

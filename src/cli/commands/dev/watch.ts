@@ -70,5 +70,11 @@ export function watchProject({ text, project, context, signal, restart, onFailur
     }
   };
   watchFile(file, { interval: INTERVAL_MS }, onChange);
-  signal.addEventListener("abort", () => unwatchFile(file, onChange), { once: true });
+  // A change before the first poll has no event.
+  const once = setTimeout(onChange, INTERVAL_MS);
+  const stop = (): void => {
+    unwatchFile(file, onChange);
+    clearTimeout(once);
+  };
+  signal.addEventListener("abort", stop, { once: true });
 }

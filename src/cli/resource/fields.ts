@@ -79,7 +79,8 @@ export function flagOf(name: string, { type, of = "", flag: long = name, choices
   if (format === undefined) return declare(placeholder, read === undefined ? {} : { parse: read });
   const [accepts, expected] = format;
   const parse = (text: string): unknown => {
-    if (!accepts(text)) throw new InvalidArgumentError(`Must be ${expected}.`);
+    // Another flag in the place of the value is reported as such.
+    if (!text.startsWith("--") && !accepts(text)) throw new InvalidArgumentError(`Must be ${expected}.`);
     return read?.(text) ?? text;
   };
   return declare(placeholder, { parse });

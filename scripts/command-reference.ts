@@ -29,7 +29,9 @@ process.stdout.write(
     "## Output and exit codes",
     "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nsent, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
     ...sections,
-    ...Object.entries(TOPICS).map(([topic, { text }]) => `## Topic: ${topic}\n\n\`\`\`text\n${text.trim()}\n\`\`\``),
+    ...Object.entries(TOPICS).map(
+      ([topic, { text }]) => `## Topic: ${topic}\n\n\`\`\`text needs service help\n${text.trim()}\n\`\`\``,
+    ),
   ].join("\n\n")}\n`,
 );
 
@@ -45,7 +47,7 @@ function describe(command: Command, level: number, guide = ""): string {
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
     guide,
-    `\`\`\`text\n${usageOf(command)}\n\`\`\``,
+    `\`\`\`text needs arguments\n${usageOf(command)}\n\`\`\``,
     operands.join("\n"),
     examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${examples.join("\n")}\n\`\`\``,
     output === undefined ? "" : `\`\`\`sh\n${output.command}\n\`\`\`\n\n\`\`\`text\n${output.prints}\n\`\`\``,

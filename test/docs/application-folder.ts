@@ -7,11 +7,14 @@ import { blocksOf, packagesIn } from "./pages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Creates a folder with these files, like an application that installed what the page installs, and nothing else. */
-export async function makeApplicationFolder(page: string, files: ReadonlyMap<string, string>): Promise<string> {
+/** Creates a folder with these files, like an application that installed what the pages install, and nothing else. */
+export async function makeApplicationFolder(
+  pages: string | readonly string[],
+  files: ReadonlyMap<string, string>,
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "service-docs-"));
   for (const [name, text] of [["package.json", '{ "type": "module" }'] as const, ...files]) writeIn(folder, name, text);
-  install(folder, blocksOf(page).flatMap(packagesIn));
+  for (const page of [pages].flat()) install(folder, blocksOf(page).flatMap(packagesIn));
   await build({
     entryPoints: [fileURLToPath(new URL("children/serve-fetch.ts", import.meta.url))],
     outfile: join(folder, "serve-fetch.js"),

@@ -44,6 +44,8 @@ const PAGES = SECTIONS.flatMap(({ links }) => links);
 const RECENT_SHOWN = 5;
 const SEARCH_MILLISECONDS = 150;
 const FOUND_PER_KIND = 4;
+/** Each page searches a part of the objects, the newest first. */
+const MAX_PAGES = 20;
 
 /** The actions of the page, by the text of their buttons. */
 function actionsOfPage(): Command[] {
@@ -55,8 +57,8 @@ function actionsOfPage(): Command[] {
     .map((button) => ({ group: "This page", label: button.textContent.trim(), run: () => button.click() }));
 }
 
-/** Objects of any kind with some text in their values. */
-function useFound(text: string): readonly Command[] {
+/** Objects of any kind with some text in their values; undefined while they are searched for. */
+function useFound(text: string): readonly Command[] | undefined {
   const call = useCall();
   const [found, setFound] = useState<{ text: string; commands: readonly Command[] }>({ text: "", commands: [] });
   useEffect(() => {
@@ -64,9 +66,15 @@ function useFound(text: string): readonly Command[] {
     let isCurrent = true;
     const search = async () => {
       const of = async (kind: (typeof OBJECT_KINDS)[number]) => {
-        const query = { query: text, limit: FOUND_PER_KIND };
-        const { data } = await call<{ data: Item[] }>("GET", withQuery(pathOf(kind), query));
-        return data.map((item): Command => {
+        const items: Item[] = [];
+        let cursor: string | null | undefined;
+        for (let page = 0; page < MAX_PAGES && cursor !== null && items.length < FOUND_PER_KIND && isCurrent; page++) {
+          const query = { query: text, limit: FOUND_PER_KIND, cursor };
+          const read = await call<{ data: Item[]; next_cursor: string | null }>("GET", withQuery(pathOf(kind), query));
+          items.push(...read.data);
+          cursor = read.next_cursor;
+        }
+        return items.slice(0, FOUND_PER_KIND).map((item): Command => {
           const name = item["name"];
           return {
             group: "Found",
@@ -88,7 +96,7 @@ function useFound(text: string): readonly Command[] {
       clearTimeout(timer);
     };
   }, [text]);
-  return text.length < 2 ? [] : found.commands;
+  return text.length < 2 ? [] : found.text === text ? found.commands : undefined;
 }
 
 /** Words of a question that do not describe what is searched for. */
@@ -162,17 +170,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ];
     }),
     ...[
-      { label: "Retry failed deliveries", to: null },
+      { label: "Retry deliveries", to: null },
       ...endpoints
         .filter(({ status, health }) => status === "enabled" && health.failing_since !== null)
         .map((endpoint) => {
           const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
-          return { label: `Retry failed deliveries to ${name}`, to: { id: endpoint.id, name, failingSince } };
+          return { label: `Retry deliveries to ${name}`, to: { id: endpoint.id, name, failingSince } };
         }),
     ].map(({ label, to }): Command => ({
       group: "Commands",
       label,
-      aliases: "resend replay send again",
+      aliases: "failed resend replay send again",
       run: () => {
         // Its outcome is shown there.
         go(hrefOf("deliveries", "", to === null ? {} : { endpoint: to.id }));
@@ -241,7 +249,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...cliCommands(wanted),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
     ...matching,
-    ...found,
+    ...(found ?? []),
   ];
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
@@ -301,7 +309,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </>
         ))}
       </ul>
-      {commands.length === 0 && <p class="soft">Nothing found. A full ID opens its object.</p>}
+      {commands.length === 0 && (
+        <p class="soft" role="status">
+          {found === undefined ? "Searching…" : "Nothing found. A full ID opens its object."}
+        </p>
+      )}
       <p class="palette-keys soft" aria-hidden="true">
         <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> close
       </p>

@@ -83,6 +83,16 @@ it("a changed status is shown as a changed field", async () => {
   await events.getByText("status: pending → completed").waitFor();
 });
 
+it("of metadata, only the changed key is shown as a changed field", async () => {
+  const { page, api } = board;
+  const customer = { email: "changed@example.com", metadata: { plan: "pro", note: "x" } };
+  const { id } = (await api("POST", "/v1/customers", customer)).body;
+  await api("PATCH", `/v1/customers/${id}`, { metadata: { plan: "enterprise" } });
+  await board.show(`sandbox/customers/${id}`);
+  const events = page.getByRole("region", { name: "Events of this object" });
+  await events.getByText("metadata.plan: pro → enterprise", { exact: true }).waitFor();
+});
+
 it("the page of a deleted object shows when it was deleted, and by which request", async () => {
   const { page, api } = board;
   const id = await endpoint("/works", ["*"], "Gone");

@@ -7,13 +7,23 @@ export type Change = readonly [field: string, before: unknown, after: unknown];
 export function changesOf({ type, data }: Pick<ListedEvent, "type" | "data">): Change[] {
   if (data === null) return [];
   const { object, previous } = data;
-  const changes = Object.entries(previous ?? {}).map(([name, before]): Change => [name, before, object[name]]);
+  const changes = Object.entries(previous ?? {}).flatMap(([name, before]) => changesIn(name, before, object[name]));
   const [name, verb] = type.split(".");
   const kind = OBJECT_KINDS.find((known) => known === name);
   const [initial] = Object.keys((kind && resourceOf(kind).statuses) ?? {});
   const { status } = object;
   const isOfStatus = kind !== undefined && initial !== undefined && verb === status && status !== initial;
   return isOfStatus && changes.length === 0 ? [["status", initial, status]] : changes;
+}
+
+/** Returns the changes of a field. The previous metadata has only the keys that were changed. */
+function changesIn(name: string, before: unknown, after: unknown): Change[] {
+  if (!isRecord(before) || !isRecord(after)) return [[name, before, after]];
+  return Object.entries(before).map(([key, old]) => [`${name}.${key}`, old, after[key]]);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns a change for a line: `status: pending → completed`. */

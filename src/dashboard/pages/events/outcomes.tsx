@@ -90,7 +90,7 @@ export function useOutcomes(): (events: readonly string[]) => void {
 
 /** States in the order in which they need attention, and their shapes. */
 const SHAPES = { failed: "bad", retrying: "retry", queued: "wait", canceled: "off", delivered: "good" } as const;
-const MAX_DOTS = 5;
+const MAX_DOTS = 8;
 
 /** Returns the outcomes of some events together; undefined until those of all are known. */
 export function outcomeOf(events: readonly string[]): Outcome | undefined {
@@ -114,14 +114,11 @@ export function OutcomeOf({ event }: { event: string | readonly string[] }) {
   return (
     <span class="status">
       <span class="dots" aria-hidden="true">
-        {all
-          .toReversed()
-          .slice(-MAX_DOTS)
-          .map((state, index) => (
-            <span key={index} class={SHAPES[state]}>
-              <span class="dot" />
-            </span>
-          ))}
+        {sampleOf(all.toReversed()).map((state, index) => (
+          <span key={index} class={SHAPES[state]}>
+            <span class="dot" />
+          </span>
+        ))}
       </span>
       <span>{worst}</span>
       {all.length > 1 && (
@@ -129,4 +126,11 @@ export function OutcomeOf({ event }: { event: string | readonly string[] }) {
       )}
     </span>
   );
+}
+
+/** Returns as many as there are dots, in the same proportions, with the first and the last. */
+function sampleOf<Item>(items: readonly Item[]): readonly Item[] {
+  if (items.length <= MAX_DOTS) return items;
+  const step = (items.length - 1) / (MAX_DOTS - 1);
+  return Array.from({ length: MAX_DOTS }, (_dot, index) => items[Math.round(index * step)]!);
 }

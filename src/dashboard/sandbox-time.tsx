@@ -1,3 +1,4 @@
+import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
@@ -18,6 +19,8 @@ const WIDTH = 460;
 /** The position of the sandbox's time on its line: real time is before it, what is due after it. */
 const NOW = 70;
 const MINUTE = 60_000;
+/** Waiting deliveries that are ticks on the line: a page of the list. */
+const MAX_TICKS = LIMITS.maxPageSize;
 const SHOWN = 3 * 24 * 60 * MINUTE;
 
 /** Marks of the large line, in minutes after now. */
@@ -48,7 +51,8 @@ export function DueLine() {
           "No delivery waits for its next attempt."
         ) : (
           <>
-            {counted(pending, "delivery waits", "deliveries wait")} for the next attempt, each a tick on the line.{" "}
+            {counted(pending, "delivery waits", "deliveries wait")} for the next attempt.{" "}
+            {pending > MAX_TICKS ? `The newest ${MAX_TICKS} are ticks on the line.` : "Each is a tick on the line."}{" "}
             <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
           </>
         )}
@@ -59,7 +63,7 @@ export function DueLine() {
 
 function TimeLine() {
   const { data: clock } = useQuery<TestClock>("/v1/test_clock");
-  const pending = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", { status: "pending", limit: 50 }));
+  const pending = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", { status: "pending", limit: MAX_TICKS }));
   const now = environmentNow();
   const due = (pending.data?.data ?? []).flatMap(({ next_attempt: next }) => (next === null ? [] : [Date.parse(next)]));
   const target = clock?.status === "advancing" && clock.target !== null ? Date.parse(clock.target) : undefined;
@@ -68,7 +72,11 @@ function TimeLine() {
       viewBox={`0 0 ${WIDTH} 24`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${count(due.length)} retries are due`}
+      aria-label={
+        due.length === MAX_TICKS
+          ? `The next attempts of the newest ${MAX_TICKS} waiting deliveries`
+          : counted(due.length, "retry is due", "retries are due")
+      }
     >
       <path class="line" d={`M0 12H${WIDTH}`} />
       {clockOffset.value > 0 && <path class="real" d="M8 5v14" />}

@@ -48,7 +48,7 @@ export function Table<Item>(props: {
   const { items: given = [] } = props;
   const items = order === undefined ? given : inOrder(given, keyOf, order);
   const now = Date.now() + (isReal ? 0 : clockOffset.value);
-  const days = items.map((item) => (timeOf === undefined ? "" : dayOf(timeOf(item), now)));
+  const dayAt = (index: number) => (index < 0 || timeOf === undefined ? "" : dayOf(timeOf(items[index]!), now));
   const columns = props.columns.filter(({ isFor }) => isFor === undefined || items.some(isFor));
   const classOf = ({ from, isNumber, isTime, isLong }: Column<Item>) =>
     [from && `from-${from}`, isNumber && "number", isTime && "time", isLong && "long"].filter(Boolean).join(" ") ||
@@ -65,9 +65,9 @@ export function Table<Item>(props: {
             ))}
           </tr>
         </thead>
-        <tbody {...hold} onClick={followRow}>
-          {props.items === undefined &&
-            SKELETON.map((row) => (
+        {props.items === undefined && (
+          <tbody>
+            {SKELETON.map((row) => (
               <tr key={row} class="skeleton" aria-hidden="true">
                 {columns.map((column) => (
                   <td key={column.label} class={classOf(column)}>
@@ -78,27 +78,73 @@ export function Table<Item>(props: {
                 ))}
               </tr>
             ))}
-          {items.map((item, index) => (
-            <Fragment key={keyOf(item)}>
-              {days[index] !== (days[index - 1] ?? "") && (
-                <tr class="day">
-                  <th colSpan={columns.length} scope="rowgroup">
-                    {days[index] || "Today"}
-                  </th>
-                </tr>
-              )}
-              <tr data-row class={props.isGone?.(item) === true ? "gone" : undefined}>
-                {columns.map((column) => (
-                  <td key={column.label} class={classOf(column)}>
-                    {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
-                  </td>
-                ))}
-              </tr>
-            </Fragment>
-          ))}
-        </tbody>
+          </tbody>
+        )}
+        {Array.from({ length: Math.ceil(items.length / GROUP_ROWS) }, (_group, group) => (
+          <RowGroup key={group} canHide={items.length > MAX_DRAWN_ROWS} handlers={{ ...hold, onClick: followRow }}>
+            {() =>
+              items.slice(group * GROUP_ROWS, (group + 1) * GROUP_ROWS).map((item, place) => {
+                const index = group * GROUP_ROWS + place;
+                const day = dayAt(index);
+                return (
+                  <Fragment key={keyOf(item)}>
+                    {day !== dayAt(index - 1) && (
+                      <tr class="day">
+                        <th colSpan={columns.length} scope="rowgroup">
+                          {day || "Today"}
+                        </th>
+                      </tr>
+                    )}
+                    <tr data-row class={props.isGone?.(item) === true ? "gone" : undefined}>
+                      {columns.map((column) => (
+                        <td key={column.label} class={classOf(column)}>
+                          {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
+                        </td>
+                      ))}
+                    </tr>
+                  </Fragment>
+                );
+              })
+            }
+          </RowGroup>
+        ))}
       </table>
     </div>
+  );
+}
+
+const GROUP_ROWS = 50;
+/** Of a longer list, only the groups of rows near the screen are in the DOM. */
+const MAX_DRAWN_ROWS = 200;
+
+/** A part of a table's rows. Away from the screen, a space of the same height takes their place. */
+function RowGroup(props: { canHide: boolean; handlers: object; children: () => ComponentChildren }) {
+  const element = useRef<HTMLTableSectionElement>(null);
+  const [hiddenHeight, setHiddenHeight] = useState<number>();
+  useEffect(() => {
+    if (!props.canHide) return undefined;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        const { target, isIntersecting, boundingClientRect } = entry!;
+        if (isIntersecting || target.contains(document.activeElement)) setHiddenHeight(undefined);
+        else setHiddenHeight(boundingClientRect.height);
+      },
+      { rootMargin: "1000px 0px" },
+    );
+    observer.observe(element.current!);
+    return () => {
+      observer.disconnect();
+      setHiddenHeight(undefined);
+    };
+  }, [props.canHide]);
+  return (
+    <tbody ref={element} {...props.handlers}>
+      {hiddenHeight === undefined ? (
+        props.children()
+      ) : (
+        <tr aria-hidden="true" style={{ height: `${hiddenHeight}px` }} />
+      )}
+    </tbody>
   );
 }
 
@@ -172,6 +218,8 @@ export function followRow(event: MouseEvent): void {
 
 /** New rows are shown at once only if the top of the list is visible. */
 const TOP_PIXELS = 80;
+/** A list whose end is this close is continued. */
+const NEAR_END_PIXELS = 2000;
 
 const ENOUGH_FOUND = 20;
 const ENOUGH_PAGES = 10;
@@ -214,10 +262,14 @@ export function PagedTable<Item extends { id: string }>(props: {
   });
   useEffect(() => {
     if (!keepsPosition) return undefined;
-    const onScroll = () => hold(scrollY > TOP_PIXELS);
+    const onScroll = () => {
+      hold(scrollY > TOP_PIXELS);
+      const below = document.documentElement.scrollHeight - innerHeight - scrollY;
+      if (hasMore && !foundFew && !isLoading && error === undefined && below < NEAR_END_PIXELS) loadMore();
+    };
     addEventListener("scroll", onScroll);
     return () => removeEventListener("scroll", onScroll);
-  }, [keepsPosition, props.label]);
+  });
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}

@@ -1,4 +1,5 @@
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { type Pages, usePages } from "./pages.ts";
 
 /** Reads all endpoints that a page can name. */
@@ -14,4 +15,11 @@ export function nameOfEndpoint({ description, url }: Pick<WebhookEndpoint, "desc
 /** Returns the subscriptions as words. */
 export function subscriptionsOf(events: readonly string[]): string {
   return events.includes("*") ? "All events" : events.join(", ");
+}
+
+/** Returns the name of a listener: where it forwards; of one without a connection, the end of its ID. */
+export function nameOfListener(listener: string | null, statistics: Statistics | undefined): string {
+  const { targets = [] } = statistics?.listener_connections.find((one) => one.listener === listener) ?? {};
+  const urls = [...new Set(targets.map(({ url }) => url.replace(/^https?:\/\//, "")))];
+  return urls.length === 0 ? `Listener …${listener?.slice(-4)}` : `Listener ${urls.join(", ")}`;
 }

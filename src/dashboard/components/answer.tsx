@@ -31,13 +31,13 @@ export function Also(props: {
   remedyOf?: (finding: Finding) => ComponentChildren;
 }) {
   const { explanation, remedyOf } = props;
-  const [, ...others] = explanation?.findings ?? [];
+  const [first, ...others] = explanation?.findings ?? [];
   const notes = others.filter(({ code }) => code === "clock_ahead");
   const rest = others.filter((finding) => !notes.includes(finding));
   return (
     <>
       {rest.length > 0 && (
-        <Card title="Also">
+        <Card title={first?.code === "undelivered" ? "Causes" : "Also"}>
           <div class="also">
             {rest.map((finding) => (
               <div key={`${finding.code} ${finding.subject}`}>

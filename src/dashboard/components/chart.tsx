@@ -88,7 +88,7 @@ export function AttemptsChart({ minutes, actions }: { minutes: Minutes; actions?
         {sum("succeeded") + sum("failed") === 0 && <span class="nothing">No attempts in this time</span>}
         <span class="times" aria-hidden="true">
           {ticksOf(minutes).map(([at, place]) => (
-            <span key={at} style={{ left: `${100 * place}%` }}>
+            <span key={at} class={place < 0.02 ? "first" : undefined} style={{ left: `${100 * place}%` }}>
               {axisTime(at, isLong)}
             </span>
           ))}

@@ -2,7 +2,7 @@ import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { Chain } from "../../explain/chain.ts";
-import { nameOfEndpoint } from "../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
 import { clockTime, count, counted, duration, milliseconds, shortTime } from "../format.ts";
 import { followLink, hrefOf, Link } from "../router.tsx";
@@ -151,11 +151,15 @@ function together(marks: readonly Mark[], place: (at: number) => number): (Mark 
   return shown;
 }
 
-function laneOf(delivery: Delivery, { endpoints }: Chain): Lane {
+function laneOf(delivery: Delivery, { endpoints, statistics }: Chain): Lane {
   const { endpoint, listener, attempts = [], next_attempt: next, attempting_since: since, status, created } = delivery;
   const known = endpoint === null ? undefined : endpoints.get(endpoint);
   const name =
-    endpoint === null ? `Listener ${listener}` : known === undefined ? "Deleted endpoint" : nameOfEndpoint(known);
+    endpoint === null
+      ? nameOfListener(listener, statistics)
+      : known === undefined
+        ? "Deleted endpoint"
+        : nameOfEndpoint(known);
   const marks = attempts.map((attempt, index): Mark => {
     const kind = isSuccess(attempt.status_code) ? "good" : isNotSent(attempt.error) ? "not-sent" : "bad";
     return {
@@ -221,15 +225,19 @@ function placeOn(start: number, end: number): (at: number) => number {
 }
 
 const TICKS = [30, 60, 300, 1800, 3600, 6 * 3600, 86_400, 2 * 86_400];
-/** Labels of the axis keep this distance, in percent of its length. */
-const GAP = 11;
+/** Labels of the axis keep this distance, in percent of its length; from the first one, which is a time, another. */
+const [GAP, FIRST_GAP] = [11, 30];
 
 function ticksOf(start: number, end: number, place: (at: number) => number, nowAt: number | undefined) {
   const ticks = [{ label: clockTime(new Date(start).toISOString()), at: 0, isNow: false }];
-  if (nowAt !== undefined && nowAt >= GAP) ticks.push({ label: "now", at: nowAt, isNow: true });
+  if (nowAt !== undefined && nowAt >= FIRST_GAP) ticks.push({ label: "now", at: nowAt, isNow: true });
   for (const seconds of TICKS) {
     const at = place(start + seconds * 1000);
-    if (start + seconds * 1000 > end || ticks.some((tick) => Math.abs(tick.at - at) < GAP)) continue;
+    if (
+      start + seconds * 1000 > end ||
+      ticks.some((tick) => Math.abs(tick.at - at) < (tick.at === 0 ? FIRST_GAP : GAP))
+    )
+      continue;
     ticks.push({ label: `+${duration(seconds)}`, at, isNow: false });
   }
   return ticks;

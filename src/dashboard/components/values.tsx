@@ -65,9 +65,15 @@ export function NextAttempt({ delivery: { next_attempt: next, attempting_since: 
   return since === null ? <Time at={next} write={dueTime} /> : <Time at={since} write={progressTime} />;
 }
 
+/** The value of a header that is not stored. */
+const HIDDEN = "…";
+
 /** Returns an HTTP message as text: its first line, headers and body, JSON with line breaks. */
 export function message(start: string, headers: Record<string, string> | null, body: string | null): string {
-  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+  const entries = Object.entries(headers ?? {});
+  const hidden = entries.flatMap(([name, value]) => (value === HIDDEN ? [name] : []));
+  const lines = entries.filter(([, value]) => value !== HIDDEN).map(([name, value]) => `${name}: ${value}`);
+  if (hidden.length > 0) lines.push(`(${counted(hidden.length, "header")} without its value: ${hidden.join(", ")})`);
   return [start, ...lines, ...(body === null || body === "" ? [] : ["", pretty(body)])].join("\n");
 }
 

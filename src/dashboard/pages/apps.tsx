@@ -4,9 +4,10 @@ import { oauthScopeName, permissionsOf, SCOPES } from "../../contract/scopes.ts"
 import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
+import { DetailPage } from "../components/detail-page.tsx";
 import { ConfirmedAction } from "../components/action.tsx";
 import { ShownOnce } from "../components/dialog.tsx";
-import { Card, Empty, Facts, Loaded, Page, WithAside } from "../components/page.tsx";
+import { Card, Empty, Facts, Page, WithAside } from "../components/page.tsx";
 import { PagedTable, Table } from "../components/table.tsx";
 import { ClockTime, CopyLine, Id, Time } from "../components/values.tsx";
 import { counted } from "../format.ts";
@@ -108,16 +109,16 @@ function AppDetail({ id }: { id: string }) {
   const [fresh, setFresh] = useState<OAuthApp>();
   const { data } = query;
   return (
-    <Page
-      title={data?.name ?? "OAuth app"}
-      back={{ href: hrefOf("apps"), label: "OAuth apps" }}
-      id={id}
-      isLoaded={data !== undefined}
-      actions={
-        data !== undefined && (
+    <>
+      <DetailPage
+        page="apps"
+        id={id}
+        of={query}
+        title={data?.name ?? "OAuth app"}
+        actions={(app) => (
           <>
-            <EditResource kind="oauth_app" item={data} title="Edit app" onSaved={query.reload} />
-            {!data.public && (
+            <EditResource kind="oauth_app" item={app} title="Edit app" onSaved={query.reload} />
+            {!app.public && (
               <ConfirmedAction
                 title="Rotate the client secret?"
                 explanation={
@@ -135,7 +136,7 @@ function AppDetail({ id }: { id: string }) {
             <ConfirmedAction
               class="danger"
               title="Delete this app?"
-              explanation={<p>All access that users have granted to {data.name} is revoked.</p>}
+              explanation={<p>All access that users have granted to {app.name} is revoked.</p>}
               verb="Delete app"
               run={async () => {
                 await call("DELETE", path);
@@ -146,10 +147,8 @@ function AppDetail({ id }: { id: string }) {
               Delete
             </ConfirmedAction>
           </>
-        )
-      }
-    >
-      <Loaded of={query}>
+        )}
+      >
         {(app) => (
           <>
             <section class="answer" aria-label="Summary">
@@ -205,9 +204,9 @@ function AppDetail({ id }: { id: string }) {
             </WithAside>
           </>
         )}
-      </Loaded>
+      </DetailPage>
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
-    </Page>
+    </>
   );
 }
 

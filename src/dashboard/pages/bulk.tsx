@@ -50,9 +50,9 @@ interface RetryProps {
 }
 
 /** A button that retries failed and waiting deliveries, of one endpoint or all, after showing how many there are. */
-export function RetryFailed({
+export function RetryDeliveries({
   class: name,
-  label = "Retry failed",
+  label = "Retry deliveries",
   ...of
 }: RetryProps & { class?: string; label?: string }) {
   const [isOpen, setOpen] = useState(false);
@@ -133,7 +133,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
           : found === undefined || total === undefined
             ? "Counting…"
             : total === 0
-              ? "No failed deliveries match."
+              ? `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
               : `${counted(total, "delivery", "deliveries")} found: ${found.map((one) => `${count(one.total)} ${RETRIED[one.body.status as Retried]}`).join(", ")}. The retries run in the background.`}
       </p>
       {found?.some((one) => one.body.status === "pending" && one.total > 0) === true && (

@@ -5,7 +5,7 @@ import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { asCallError, useCall, withQuery } from "../api/call.ts";
-import { nameOfEndpoint, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
 import { type Pages, usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
@@ -25,7 +25,7 @@ import {
 import { clockTime, count, counted } from "../format.ts";
 import { errorInShort, isNotSent } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { RetryFailed } from "./bulk.tsx";
+import { RetryDeliveries } from "./bulk.tsx";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
 import { Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
@@ -96,7 +96,7 @@ function DeliveryList() {
         selected.length > 0 ? (
           <RetrySelected deliveries={selected} onDone={() => setChosen(new Set())} />
         ) : (
-          <RetryFailed
+          <RetryDeliveries
             {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
             filters={filters}
           />
@@ -245,10 +245,13 @@ export function DeliveryTable(props: {
 }) {
   const endpoints = useEndpoints();
   const known = new Map(endpoints.items?.map((endpoint) => [endpoint.id, endpoint]));
+  const isHeard = props.pages.items?.some(({ listener }) => listener !== null) === true;
+  const { data: statistics } = useQuery<Statistics>(isHeard ? "/v1/statistics" : undefined);
   const receiver = ({ endpoint, listener }: Delivery) => {
     const found = known.get(endpoint ?? "");
     if (found === undefined) {
-      return endpoint === null ? `Listener ${listener}` : endpoints.items === undefined ? endpoint : "Deleted endpoint";
+      if (endpoint === null) return nameOfListener(listener, statistics);
+      return endpoints.items === undefined ? endpoint : "Deleted endpoint";
     }
     return found.description?.trim() ? found.description : <Url text={found.url} />;
   };

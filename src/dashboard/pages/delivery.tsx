@@ -8,8 +8,8 @@ import { useExplanation } from "../api/explanation.ts";
 import { useQuery, useText } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { Answer } from "../components/answer.tsx";
-import { LoadedObject } from "../components/loaded-object.tsx";
-import { Card, ErrorBox, Facts, Page } from "../components/page.tsx";
+import { DetailPage } from "../components/detail-page.tsx";
+import { Card, ErrorBox, Facts } from "../components/page.tsx";
 import { likelyAttempts, Trail } from "../components/trail.tsx";
 import {
   ClockTime,
@@ -40,54 +40,50 @@ export function DeliveryDetail({ id }: { id: string }) {
   const isDeleted = endpoint.error?.status === 404;
   const canRetry = endpoint.data !== undefined && !isDeleted && data !== undefined && data.status !== "succeeded";
   return (
-    <Page
-      title={data === undefined ? "Delivery" : data.event_type}
-      back={{ href: hrefOf("deliveries"), label: "Deliveries" }}
+    <DetailPage
+      page="deliveries"
       id={id}
-      isLoaded={data !== undefined}
-      actions={
-        data !== undefined && (
-          <>
-            <WhyLink id={id} />
-            {canRetry && (
-              <Action
-                class="primary"
-                shortcut="r"
-                disabled={endpoint.data?.status === "disabled"}
-                run={async () => {
-                  await call("POST", `${path}/retry`);
-                  query.reload();
-                  return await outcomeOfRetry(() => call<Delivery>("GET", path), data);
-                }}
-              >
-                Retry now
-              </Action>
-            )}
-          </>
-        )
-      }
+      of={query}
+      title={data === undefined ? "Delivery" : data.event_type}
+      actions={(data) => (
+        <>
+          <WhyLink id={id} />
+          {canRetry && (
+            <Action
+              class="primary"
+              shortcut="r"
+              disabled={endpoint.data?.status === "disabled"}
+              run={async () => {
+                await call("POST", `${path}/retry`);
+                query.reload();
+                return await outcomeOfRetry(() => call<Delivery>("GET", path), data);
+              }}
+            >
+              Retry now
+            </Action>
+          )}
+        </>
+      )}
     >
-      <LoadedObject of={query} id={id}>
-        {(delivery) => (
-          <>
-            <Answer explanation={explanation} />
-            {explanation !== undefined && <Trail chain={explanation.chain} only={id} />}
-            <Card title="Details">
-              <Facts
-                rows={[
-                  ["State", <DeliveryState delivery={delivery} />],
-                  ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
-                  ["Event", <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>],
-                  ["Created", <ClockTime at={delivery.created} />],
-                  ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
-                ]}
-              />
-            </Card>
-            <Attempts delivery={delivery} url={endpoint.data?.url} />
-          </>
-        )}
-      </LoadedObject>
-    </Page>
+      {(delivery) => (
+        <>
+          <Answer explanation={explanation} />
+          {explanation !== undefined && <Trail chain={explanation.chain} only={id} />}
+          <Card title="Details">
+            <Facts
+              rows={[
+                ["State", <DeliveryState delivery={delivery} />],
+                ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
+                ["Event", <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>],
+                ["Created", <ClockTime at={delivery.created} />],
+                ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
+              ]}
+            />
+          </Card>
+          <Attempts delivery={delivery} url={endpoint.data?.url} />
+        </>
+      )}
+    </DetailPage>
   );
 }
 

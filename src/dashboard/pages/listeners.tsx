@@ -1,6 +1,7 @@
 import type { ListenerResult, Statistics } from "../../contract/schemas/statistics.ts";
 import type { Chain } from "../../explain/chain.ts";
 import { openConnections } from "../../explain/listeners.ts";
+import { nameOfListener } from "../api/endpoints.ts";
 import { Card } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { Status, Time } from "../components/values.tsx";
@@ -39,10 +40,7 @@ export function ListenerResults({ chain }: { chain: Chain }) {
           {
             label: "Listener",
             isLong: true,
-            cell: ({ listener }) => {
-              const { targets = [] } = connections.find((one) => one.listener === listener) ?? {};
-              return targets.length === 0 ? listener : targets.map(({ url }) => url).join(", ");
-            },
+            cell: ({ listener }) => nameOfListener(listener, chain.statistics),
           },
           {
             label: "State",

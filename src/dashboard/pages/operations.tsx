@@ -14,11 +14,6 @@ const READ_MILLISECONDS = 1000;
 /** How often the outcome of a retry is counted while it is shown. */
 const OUTCOME_MILLISECONDS = 3000;
 
-const VERBS: Record<BulkOperation["type"], string> = {
-  "deliveries.retry": "Retrying failed deliveries",
-  "events.replay": "Replaying events",
-};
-
 /** An operation that was started here, whose outcome is shown until it is closed. */
 interface Started {
   environment: Environment;
@@ -65,12 +60,17 @@ function Operation(props: { operation: BulkOperation; left: DeliveryBulkRetry | 
   const { id, type, status, total, done, failed, filters } = operation;
   const isRunning = status === "running";
   const words = type === "events.replay" ? counted(total, "event") : counted(total, "delivery", "deliveries");
+  const verb = type === "events.replay" ? "Replay" : "Retry";
   const of = filters.endpoint == null ? {} : { endpoint: filters.endpoint };
   return (
-    <section class="notice" role="status" aria-label={VERBS[type]}>
+    <section class="notice" role="status" aria-label={verb}>
       <p>
-        <strong>{isRunning ? VERBS[type] : status === "canceled" ? "Stopped" : "Sent again"}</strong>:{" "}
-        {isRunning || status === "canceled" ? `${count(done + failed)} of ${count(total)}` : words}
+        <strong>{isRunning ? `${verb}ing ${words}` : status === "canceled" ? "Stopped" : "Sent again"}</strong>:{" "}
+        {isRunning
+          ? `${count(done + failed)} done`
+          : status === "canceled"
+            ? `${count(done + failed)} of ${count(total)}`
+            : words}
         {failed > 0 && <>, of which {count(failed)} could not be retried</>}
         {!isRunning && left !== undefined && <Outcome total={done} left={left} />}
       </p>

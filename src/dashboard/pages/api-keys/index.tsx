@@ -4,12 +4,14 @@ import { SCOPES } from "../../../contract/scopes.ts";
 import { useCall } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
-import { environmentNow } from "../../clock.ts";
+import { clockOffset, environmentNow } from "../../clock.ts";
+import { DetailPage } from "../../components/detail-page.tsx";
 import { ConfirmedAction } from "../../components/action.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
-import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
+import { Card, Empty, Facts, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Status, Time, Until } from "../../components/values.tsx";
+import { duration } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { RequestTable } from "../request-logs.tsx";
 import { CreateResource, EditResource } from "../resource-form.tsx";
@@ -40,7 +42,7 @@ function KeyList() {
   return (
     <Page
       title="API keys"
-      subtitle="Give each service its own restricted key."
+      subtitle={["Give each service its own restricted key.", sandboxTimes()].filter(Boolean).join(" ")}
       actions={<CreateResource<ApiKey> kind="api_key" label="Create key" title="Create an API key" onSaved={keep} />}
     >
       <LeakReports keys={(pages.items ?? []).filter(isLeaked)} />
@@ -170,25 +172,25 @@ function KeyDetail({ id }: { id: string }) {
   const [fresh, setFresh] = useState<ApiKey>();
   const { data } = query;
   return (
-    <Page
-      title={data === undefined ? "API key" : (data.name ?? "Unnamed")}
-      back={{ href: hrefOf("keys"), label: "API keys" }}
-      id={id}
-      isLoaded={data !== undefined}
-      actions={
-        data !== undefined &&
-        statusOf(data) === "active" && (
-          <>
-            <EditResource kind="api_key" item={data} title="Edit this API key" onSaved={query.reload} />
-            <KeyActions apiKey={data} onRolled={setFresh} onRevoked={query.reload} />
-          </>
-        )
-      }
-    >
-      <Loaded of={query}>
+    <>
+      <DetailPage
+        page="keys"
+        id={id}
+        of={query}
+        title={data === undefined ? "API key" : (data.name ?? "Unnamed")}
+        actions={(key) =>
+          statusOf(key) === "active" && (
+            <>
+              <EditResource kind="api_key" item={key} title="Edit this API key" onSaved={query.reload} />
+              <KeyActions apiKey={key} onRolled={setFresh} onRevoked={query.reload} />
+            </>
+          )
+        }
+      >
         {(key) => (
           <>
             <LeakReports keys={[key].filter(isLeaked)} />
+            {clockOffset.value > 0 && <p class="soft">{sandboxTimes()}</p>}
             <Facts
               rows={[
                 ["Status", <Status status={statusOf(key)} />],
@@ -209,15 +211,16 @@ function KeyDetail({ id }: { id: string }) {
             />
             <Card
               title="API requests"
+              note={clockOffset.value > 0 && "in real time"}
               actions={<Link href={hrefOf("logs", "", { key: key.id })}>Open in the request log</Link>}
             >
               <RequestTable label="API requests of this key" filters={{ key: key.id }} />
             </Card>
           </>
         )}
-      </Loaded>
+      </DetailPage>
       <NewKey of={fresh} onClose={() => setFresh(undefined)} />
-    </Page>
+    </>
   );
 }
 
@@ -247,6 +250,12 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
 function revocationNote({ revoked_reason: reason }: ApiKey): string {
   const found = /^leaked: (.*)$/s.exec(reason ?? "")?.[1];
   return found === undefined ? "location unknown" : `found at ${found}`;
+}
+
+/** Keys belong to an environment, and so do their times. */
+function sandboxTimes(): string | undefined {
+  const { value: offset } = clockOffset;
+  return offset > 0 ? `Times are the sandbox's, ${duration(offset / 1000)} ahead of real time.` : undefined;
 }
 
 function scopesOf({ scopes }: ApiKey): string {

@@ -18,13 +18,13 @@ import { AttemptsChart } from "../../components/chart.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
-import { LoadedObject } from "../../components/loaded-object.tsx";
-import { Card, Empty, ErrorBox, Facts, isGone, Page } from "../../components/page.tsx";
+import { DetailPage } from "../../components/detail-page.tsx";
+import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Time } from "../../components/values.tsx";
 import { counted, duration, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
-import { EnableDialog, RetryFailed } from "../bulk.tsx";
+import { EnableDialog, RetryDeliveries } from "../bulk.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
@@ -48,91 +48,86 @@ export function EndpointDetail({ id }: { id: string }) {
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
   return (
-    <Page
-      title={data === undefined ? "Endpoint" : nameOfEndpoint(data)}
-      back={{ href: hrefOf("endpoints"), label: "Endpoints" }}
+    <DetailPage
+      page="endpoints"
       id={id}
-      isLoaded={data !== undefined}
-      actions={
-        data !== undefined &&
-        !isGone(query) && (
-          <Actions
-            endpoint={data}
-            path={path}
-            waiting={counts?.pending ?? 0}
-            failed={counts?.failed_deliveries ?? 0}
-            onChange={query.reload}
-            onPing={() => deliveries.reload()}
-          />
-        )
-      }
+      of={query}
+      title={data === undefined ? "Endpoint" : nameOfEndpoint(data)}
+      actions={(endpoint) => (
+        <Actions
+          endpoint={endpoint}
+          path={path}
+          waiting={counts?.pending ?? 0}
+          failed={counts?.failed_deliveries ?? 0}
+          onChange={query.reload}
+          onPing={() => deliveries.reload()}
+        />
+      )}
     >
-      <LoadedObject of={query} id={id}>
-        {(endpoint) => (
-          <>
-            <Answer explanation={explanation} />
-            <div class="dotted">
-              <span>{endpoint.url}</span>
-              <span>{subscriptionsOf(endpoint.events)}</span>
-            </div>
-            <SecretNotice endpoint={endpoint} />
-            {endpoint.status === "disabled" && (
-              <p class="notice">
-                It gets no new events. Pending deliveries wait until you enable it, for 3 days at most. “Enable and
-                replay” also sends the events that it missed.
-              </p>
-            )}
-            <RunningOperations endpoint={id} />
-            <Facts
-              rows={[
-                [
-                  "State",
-                  counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
-                ],
-                ["Attempts", counts && rateOf(counts, period)],
-                ["Not delivered", counts && <NotDelivered endpoint={endpoint} counts={counts} />],
-                ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
-                ["Last success", counts && <Time at={counts.last_success_at} />],
-                ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],
-                ["Secret created", <Time at={endpoint.secret_created} />],
-                ["Created", <Time at={endpoint.created} />],
-              ]}
-            />
-            {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-            <AttemptsChart minutes={fitting(statistics.data?.minutes ?? [])} actions={<RangeChoice preset="6h" />} />
-            {failures.length > 1 && (
-              <Card title="Failures" note={period}>
-                <FailureTable failures={failures} />
-              </Card>
-            )}
-            <Also explanation={explanation} />
-            <Card
-              title="Deliveries"
-              actions={
-                (deliveries.items?.length ?? 0) > 0 && (
-                  <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
-                )
-              }
-            >
-              <DeliveryTable
-                label="Deliveries to this endpoint"
-                pages={deliveries}
-                of="endpoint"
-                empty={
-                  <Empty icon="deliveries" title="No deliveries yet">
-                    <p>
-                      {endpoint.status === "enabled"
-                        ? "Choose Send test event to see one."
-                        : "Enable the endpoint to send it events."}
-                    </p>
-                  </Empty>
-                }
-              />
+      {(endpoint) => (
+        <>
+          <Answer explanation={explanation} />
+          <div class="dotted">
+            <span>{endpoint.url}</span>
+            <span>{subscriptionsOf(endpoint.events)}</span>
+          </div>
+          <SecretNotice endpoint={endpoint} />
+          {endpoint.status === "disabled" && (
+            <p class="notice">
+              It gets no new events. Pending deliveries wait until you enable it, for 3 days at most. “Enable and
+              replay” also sends the events that it missed.
+            </p>
+          )}
+          <RunningOperations endpoint={id} />
+          <Facts
+            rows={[
+              [
+                "State",
+                counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
+              ],
+              ["Attempts", counts && rateOf(counts, period)],
+              ["Not delivered", counts && <NotDelivered endpoint={endpoint} counts={counts} />],
+              ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
+              ["Last success", counts && <Time at={counts.last_success_at} />],
+              ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],
+              ["Secret created", <Time at={endpoint.secret_created} />],
+              ["Created", <Time at={endpoint.created} />],
+            ]}
+          />
+          {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
+          <AttemptsChart minutes={fitting(statistics.data?.minutes ?? [])} actions={<RangeChoice preset="6h" />} />
+          {failures.length > 1 && (
+            <Card title="Failures" note={period}>
+              <FailureTable failures={failures} />
             </Card>
-          </>
-        )}
-      </LoadedObject>
-    </Page>
+          )}
+          <Also explanation={explanation} />
+          <Card
+            title="Deliveries"
+            actions={
+              (deliveries.items?.length ?? 0) > 0 && (
+                <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
+              )
+            }
+          >
+            <DeliveryTable
+              label="Deliveries to this endpoint"
+              pages={deliveries}
+              of="endpoint"
+              empty={
+                <Empty icon="deliveries" title="No deliveries yet">
+                  <p>
+                    {endpoint.status === "enabled"
+                      ? "Choose Send test event to see one."
+                      : "Enable the endpoint to send it events."}
+                  </p>
+                </Empty>
+              }
+            />
+          </Card>
+        </>
+      )}
+    </DetailPage>
   );
 }
 
@@ -173,7 +168,7 @@ function Actions(props: {
       <MoreMenu items={items} />
       {isEnabled ? (
         <>
-          <RetryFailed
+          <RetryDeliveries
             endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
             failingSince={endpoint.health.failing_since}
             {...(isFailing ? { class: "primary" } : {})}

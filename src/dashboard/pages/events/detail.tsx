@@ -10,13 +10,14 @@ import { useText } from "../../api/store.ts";
 import { Also, Answer } from "../../components/answer.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
-import { LoadedObject } from "../../components/loaded-object.tsx";
-import { Card, Empty, Facts, Page } from "../../components/page.tsx";
+import { DetailPage } from "../../components/detail-page.tsx";
+import { Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf, WhyLink } from "../../components/values.tsx";
 import { count, counted, money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
+import { Remedy } from "../remedy.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { ListenerResults } from "../listeners.tsx";
 import { changesOf } from "./changes.ts";
@@ -39,81 +40,86 @@ export function EventDetail({ id }: { id: string }) {
   const [replayed, setReplayed] = useState<readonly string[]>([]);
   const deliveries = usePages<Delivery>("/v1/deliveries", { event: id });
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
-  const { explanation } = useExplanation(event?.id);
+  const { explanation, again } = useExplanation(event?.id);
   const request = explanation?.chain.request;
+  // What each receiver needs comes before the deliveries.
+  const hasCauses = explanation?.findings[0]?.code === "undelivered";
+  const also = (
+    <Also
+      explanation={explanation}
+      remedyOf={(finding) => explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} />}
+    />
+  );
   return (
-    <Page
-      title={event?.type ?? "Event"}
-      back={{ href: hrefOf("events"), label: "Events" }}
+    <DetailPage
+      page="events"
       id={id}
-      isLoaded={event !== undefined}
-      actions={
+      of={bytes}
+      title={event?.type ?? "Event"}
+      actions={() => (
+        <>
+          <WhyLink id={id} />
+          <button type="button" class="primary" data-shortcut="r" onClick={() => setReplaying(true)}>
+            Replay
+          </button>
+        </>
+      )}
+    >
+      {(raw) =>
         event !== undefined && (
           <>
-            <WhyLink id={event.id} />
-            <button type="button" class="primary" data-shortcut="r" onClick={() => setReplaying(true)}>
-              Replay
-            </button>
+            {replayed.length > 0 && <ReplayOutcome ids={replayed} deliveries={deliveries.items ?? []} />}
+            <Answer explanation={explanation} />
+            <div class="dotted">
+              <span>
+                <Link href={hrefOfId(idOf(event.data.object) ?? "") ?? hrefOf("events", id)}>
+                  {nameOf(event.data.object)}
+                </Link>
+              </span>
+              <span>
+                <ClockTime at={event.created} />
+              </span>
+              {event.request.id !== null && (
+                <span>
+                  caused by{" "}
+                  <Link href={hrefOf("logs", event.request.id)}>
+                    {request === undefined ? "an API request" : <code>{`${request.method} ${request.path}`}</code>}
+                  </Link>
+                </span>
+              )}
+            </div>
+            {explanation !== undefined && <Trail chain={explanation.chain} />}
+            {hasCauses && also}
+            <Card title="Deliveries">
+              <DeliveryTable
+                label="Deliveries of this event"
+                pages={deliveries}
+                of="event"
+                empty={
+                  <Empty icon="deliveries" title="Not sent to any endpoint">
+                    <p>No enabled endpoint subscribed to its type.</p>
+                  </Empty>
+                }
+              />
+            </Card>
+            {explanation && <ListenerResults chain={explanation.chain} />}
+            {!hasCauses && also}
+            <Payload event={event} raw={raw} />
+            {isReplaying && (
+              <ReplayDialog
+                event={event}
+                deliveries={deliveries.items ?? []}
+                onReplayed={setReplayed}
+                onClose={() => {
+                  setReplaying(false);
+                  deliveries.reload();
+                }}
+              />
+            )}
           </>
         )
       }
-    >
-      <LoadedObject of={bytes} id={id}>
-        {(raw) =>
-          event !== undefined && (
-            <>
-              {replayed.length > 0 && <ReplayOutcome ids={replayed} deliveries={deliveries.items ?? []} />}
-              <Answer explanation={explanation} />
-              <div class="dotted">
-                <span>
-                  <Link href={hrefOfId(idOf(event.data.object) ?? "") ?? hrefOf("events", id)}>
-                    {nameOf(event.data.object)}
-                  </Link>
-                </span>
-                <span>
-                  <ClockTime at={event.created} />
-                </span>
-                {event.request.id !== null && (
-                  <span>
-                    caused by{" "}
-                    <Link href={hrefOf("logs", event.request.id)}>
-                      <code>{request === undefined ? event.request.id : `${request.method} ${request.path}`}</code>
-                    </Link>
-                  </span>
-                )}
-              </div>
-              {explanation !== undefined && <Trail chain={explanation.chain} />}
-              <Card title="Deliveries">
-                <DeliveryTable
-                  label="Deliveries of this event"
-                  pages={deliveries}
-                  of="event"
-                  empty={
-                    <Empty icon="deliveries" title="Not sent to any endpoint">
-                      <p>No enabled endpoint subscribed to its type.</p>
-                    </Empty>
-                  }
-                />
-              </Card>
-              {explanation && <ListenerResults chain={explanation.chain} />}
-              <Also explanation={explanation} />
-              <Payload event={event} raw={raw} />
-              {isReplaying && (
-                <ReplayDialog
-                  event={event}
-                  deliveries={deliveries.items ?? []}
-                  onReplayed={setReplayed}
-                  onClose={() => {
-                    setReplaying(false);
-                    deliveries.reload();
-                  }}
-                />
-              )}
-            </>
-          )
-        }
-      </LoadedObject>
-    </Page>
+    </DetailPage>
   );
 }
 

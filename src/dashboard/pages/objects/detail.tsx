@@ -17,8 +17,8 @@ import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Answer } from "../../components/answer.tsx";
-import { LoadedObject } from "../../components/loaded-object.tsx";
-import { Card, Empty, Facts, isGone, Page, WithAside } from "../../components/page.tsx";
+import { DetailPage } from "../../components/detail-page.tsx";
+import { Card, Empty, Facts, WithAside } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
@@ -32,55 +32,53 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
   const query = useQuery<Item>(path);
   const { data } = query;
-  const { labels, page } = RESOURCES[kind];
+  const { page } = RESOURCES[kind];
   // Of an object that others refer to, its own last event says little.
   const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
   const { explanation } = useExplanation(isRoot ? undefined : data && id);
   const about = useEventsAbout(kind, isRoot ? data && id : undefined);
   return (
-    <Page
-      title={titleOf(kind, data)}
-      back={{ href: hrefOf(page.name), label: labels }}
+    <DetailPage
+      page={page.name}
       id={id}
-      isLoaded={data !== undefined}
-      actions={data !== undefined && !isGone(query) && <Actions kind={kind} item={data} onDone={query.reload} />}
+      of={query}
+      title={titleOf(kind, data)}
+      actions={(item) => <Actions kind={kind} item={item} onDone={query.reload} />}
     >
-      <LoadedObject of={query} id={id}>
-        {(item) => (
-          <>
-            <Headline kind={kind} item={item} />
-            <WithAside
-              aside={
-                <>
-                  <Card title="Details">
-                    <Facts rows={factsOf(kind, item)} />
+      {(item) => (
+        <>
+          <Headline kind={kind} item={item} />
+          <WithAside
+            aside={
+              <>
+                <Card title="Details">
+                  <Facts rows={factsOf(kind, item)} />
+                </Card>
+                {Object.keys(item.metadata).length > 0 && (
+                  <Card title="Metadata">
+                    <Facts rows={Object.entries(item.metadata)} />
                   </Card>
-                  {Object.keys(item.metadata).length > 0 && (
-                    <Card title="Metadata">
-                      <Facts rows={Object.entries(item.metadata)} />
-                    </Card>
-                  )}
-                </>
-              }
+                )}
+              </>
+            }
+          >
+            <Card
+              title="Webhooks"
+              note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
+              actions={<Link href={hrefOf("why", id)}>Explain</Link>}
             >
-              <Card
-                title="Webhooks"
-                note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-                actions={<Link href={hrefOf("why", id)}>Explain</Link>}
-              >
-                {isRoot ? <Arrivals kind={kind} about={about} /> : <Answer explanation={explanation} />}
-                {explanation !== undefined && <Trail chain={explanation.chain} />}
-              </Card>
-              {referringKinds(kind).map(([other, field]) => (
-                <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
-              ))}
-              <RelatedEvents id={item.id} />
-              <Json item={item} />
-            </WithAside>
-          </>
-        )}
-      </LoadedObject>
-    </Page>
+              {isRoot ? <Arrivals kind={kind} about={about} /> : <Answer explanation={explanation} />}
+              {explanation !== undefined && <Trail chain={explanation.chain} />}
+            </Card>
+            {referringKinds(kind).map(([other, field]) => (
+              <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
+            ))}
+            <RelatedEvents id={item.id} />
+            <Json item={item} />
+          </WithAside>
+        </>
+      )}
+    </DetailPage>
   );
 }
 
@@ -92,11 +90,11 @@ function Headline({ kind, item }: { kind: ObjectKind; item: Item }) {
     const value = name === undefined ? undefined : item[name];
     return typeof value === "string" && value !== "" ? value : undefined;
   };
-  const [status, code] = [ofType("status"), ofType("code")];
+  const [status, code, name] = [ofType("status"), ofType("code"), ofType("text")];
   return (
     <section class="answer object" aria-label="Summary">
       <p dir="auto">
-        {titleOf(kind, item)}{" "}
+        {titleOf(kind, item)} {name !== undefined && <span class="soft">{name} </span>}
         {status !== undefined && <Status status={status} text={code === undefined ? status : `${status}: ${code}`} />}
       </p>
     </section>

@@ -88,7 +88,7 @@ export function standingOf(
       : standing("disabled", "Disabled", 0);
   }
   if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since), environmentNow())}`, 5);
-  if (counts === undefined || counts.attempts === 0) return standing("quiet", "Nothing sent", 2);
+  if (counts === undefined || counts.attempts === 0) return standing("quiet", "Idle", 2);
   const { attempts, failed } = counts;
   if (failed === 0) return standing("healthy", "Healthy", 1);
   if (failed === attempts) {
@@ -262,7 +262,7 @@ function RowActions(props: { endpoint: WebhookEndpoint; waiting: number; onChang
           { label: "Show deliveries", onSelect: () => go(hrefOf("deliveries", "", { endpoint: id, ...undelivered })) },
           ...(isEnabled
             ? [
-                { label: "Retry failed", onSelect: () => setRetrying(true) },
+                { label: "Retry deliveries", onSelect: () => setRetrying(true) },
                 { label: "Send test event", onSelect: () => void perform(ping) },
                 { label: "Disable", onSelect: () => void perform(disable) },
               ]

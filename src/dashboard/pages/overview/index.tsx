@@ -9,7 +9,7 @@ import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { count, duration, milliseconds, percent, shortTime } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { RetryFailed } from "../bulk.tsx";
+import { RetryDeliveries } from "../bulk.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
@@ -48,9 +48,15 @@ export function Overview() {
       actions={
         <>
           <RangeChoice preset="1h" />
+          {failing[0]?.endpoint !== undefined && (
+            <Link class="button primary" href={hrefOf("why", failing[0].endpoint.id)}>
+              Why {nameOfEndpoint(failing[0].endpoint)} fails
+            </Link>
+          )}
           {(failed > 0 || (failing.length > 0 && waiting > 0)) && (
-            <RetryFailed
-              class="primary"
+            <RetryDeliveries
+              // A retry before the cause is repaired only uses up an attempt.
+              class={failing.length > 0 ? "" : "primary"}
               label={`Retry ${count(failed + waiting)} ${waiting > 0 ? "" : "failed "}${failed + waiting === 1 ? "delivery" : "deliveries"}${only?.endpoint === undefined ? "" : ` to ${nameOfEndpoint(only.endpoint)}`}`}
               endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
               failingSince={only?.endpoint?.health.failing_since}
@@ -161,8 +167,12 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
   const overdue = queue.oldest_due_seconds;
   return (
     <dl class="figures">
-      <Figure label="events" value={count(events)} href={hrefOf("events", "", created)} />
-      <Figure label="attempts" value={count(attempts)} href={hrefOf("deliveries", "", created)} />
+      <Figure label={events === 1 ? "event" : "events"} value={count(events)} href={hrefOf("events", "", created)} />
+      <Figure
+        label={attempts === 1 ? "attempt" : "attempts"}
+        value={count(attempts)}
+        href={hrefOf("deliveries", "", created)}
+      />
       <Figure
         label={failed === 0 ? "attempts succeeded" : `attempts succeeded, ${count(failed)} failed`}
         value={percent(succeeded, attempts)}

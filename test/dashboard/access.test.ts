@@ -359,12 +359,12 @@ describe("request log and test clock", () => {
     await api("POST", "/v1/customers", { email: "late@example.com" });
     const { offset_seconds: before } = (await api("GET", "/v1/test_clock")).body;
     await board.menu("Sandbox");
-    await page.getByRole("button", { name: "Advance 3 days" }).click();
+    await page.getByRole("button", { name: "+ 3 days" }).click();
     const dialog = page.getByRole("dialog", { name: "Advance the clock by 3 d?" });
     await dialog.getByText(/^\d+ deliver(y comes|ies come) due by then\./).waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect((await api("GET", "/v1/test_clock")).body.offset_seconds).toBe(before);
-    await page.getByRole("button", { name: "Advance 3 days" }).click();
+    await page.getByRole("button", { name: "+ 3 days" }).click();
     await dialog.getByRole("button", { name: "Advance 3 d" }).click();
     await page.getByText(/^\d+ attempts during the advance: 0 succeeded, \d+ failed\.$/).waitFor();
     const ahead = duration(before + 3 * 86_400);

@@ -44,13 +44,13 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   // All since the endpoint began to fail.
   await dialog.getByText(`${FAILED} deliveries found: ${FAILED} failed, 0 waiting`).waitFor();
   await dialog.getByLabel("Created").selectOption("In the last 24 hours");
-  await dialog.getByText("No failed deliveries match.").waitFor();
+  await dialog.getByText("No deliveries to retry.").waitFor();
   await expect.poll(() => dialog.getByRole("button", { name: /^Retry/ }).isDisabled()).toBe(true);
   await dialog.getByLabel("Created").selectOption("Any time");
   await dialog.getByText(`${FAILED} deliveries found`).waitFor();
   await dialog.getByRole("button", { name: `Retry ${FAILED}` }).click();
   await expect.poll(() => dialog.count()).toBe(0);
-  const outcome = page.getByRole("status", { name: "Retrying failed deliveries" });
+  const outcome = page.getByRole("status", { name: "Retry", exact: true });
   await outcome.getByText(`Sent again: ${FAILED} deliveries. All were delivered.`).waitFor();
   expect(await outcome.getByRole("link", { name: "Explain" }).getAttribute("href")).toContain("/why/blk_");
   await outcome.getByRole("button", { name: "Close" }).click();
@@ -66,12 +66,12 @@ it("shows that the count failed until another range is chosen", async () => {
   const { page } = board;
   await board.menu("Deliveries");
   await page.route("**/v1/deliveries/retry", (route) => route.abort());
-  await page.getByRole("button", { name: "Retry failed" }).click();
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
   await page.unroute("**/v1/deliveries/retry");
   await dialog.getByLabel("Created").selectOption("In the last 7 days");
-  await dialog.getByText(/deliveries found|No failed deliveries match/).waitFor();
+  await dialog.getByText(/deliveries found|deliveries to retry/).waitFor();
   expect(await dialog.getByRole("alert").count()).toBe(0);
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });
@@ -88,7 +88,7 @@ it("resends everything that an endpoint missed since it began to fail, including
   await board.show("sandbox");
   const row = page.getByRole("row").filter({ hasText: `${receiver.url}/since`.replace("http://", "") });
   await row.getByRole("button", { name: /^More for/ }).click();
-  await page.getByRole("menuitem", { name: "Retry failed" }).click();
+  await page.getByRole("menuitem", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByText(/^20 deliveries found: 0 failed, 20 waiting/).waitFor();
   await dialog.getByText("Retrying now uses up one attempt.").waitFor();
@@ -121,7 +121,7 @@ it("retries the deliveries in the list, and describes them", async () => {
   const dialog = page.getByRole("dialog");
   const open = async (query: string) => {
     await board.show(`sandbox/deliveries?endpoint=${id}&${query}`);
-    await page.getByRole("button", { name: "Retry failed" }).click();
+    await page.getByRole("button", { name: "Retry deliveries" }).click();
   };
   const close = () => dialog.getByRole("button", { name: "Cancel" }).click();
   await open("status=canceled");
@@ -133,7 +133,7 @@ it("retries the deliveries in the list, and describes them", async () => {
   await close();
   await open("status=retrying&created_before=2020-01-01T00:00:00Z");
   await dialog.getByText(/^Created before .*2020/).waitFor();
-  await dialog.getByText("No failed deliveries match.").waitFor();
+  await dialog.getByText("No deliveries to retry.").waitFor();
   await close();
   await open("query=payment");
   await dialog.getByText("Clear the search to retry many.").waitFor();
@@ -209,8 +209,8 @@ it("shows the progress of a running operation, and stops it", async () => {
   const { id, status: created } = (await api("POST", "/v1/events/replay", { type: "order.*" })).body;
   expect(created).toBe("running");
   await idle.menu("Deliveries");
-  const running = page.getByRole("status", { name: "Replaying events" });
-  await running.getByText("0 of 3").waitFor();
+  const running = page.getByRole("status", { name: "Replay", exact: true });
+  await running.getByText("Replaying 3 events: 0 done").waitFor();
   await expect.poll(() => running.getByRole("progressbar").getAttribute("max")).toBe("3");
   await running.getByRole("button", { name: "Stop" }).click();
   await expect.poll(() => running.count()).toBe(0);
@@ -227,10 +227,10 @@ it("counts again if the clock is advanced while the dialog is open", async () =>
   await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
   await board.show(`sandbox/deliveries?endpoint=${id}`);
   await page.getByText("Retrying, 1 attempt failed").waitFor();
-  await page.getByRole("button", { name: "Retry failed" }).click();
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByText("1 delivery found: 0 failed, 1 waiting").waitFor();
   await api("POST", "/v1/test_clock/advance", { seconds: 2 * 86_400 });
-  await dialog.getByText("No failed deliveries match.").waitFor();
+  await dialog.getByText("No deliveries to retry.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });

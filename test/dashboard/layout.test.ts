@@ -125,7 +125,7 @@ it("every dialog is accessible in both themes", async () => {
     ["keys", "Create key"],
     ["endpoints", "Create endpoint"],
     [pages["event"]!, "Replay"],
-    ["deliveries", "Retry failed"],
+    ["deliveries", "Retry deliveries"],
     [pages["endpoint"]!, "Rotate secret"],
     [pages["endpoint"]!, "Edit"],
     [pages["endpoint"]!, "Delete"],

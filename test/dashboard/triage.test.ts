@@ -97,7 +97,7 @@ it("selected deliveries are retried together", async () => {
   await expect
     .poll(async () => (await counts()).every((made: number, index: number) => made > before[index]))
     .toBe(true);
-  await page.getByRole("button", { name: "Retry failed" }).waitFor();
+  await page.getByRole("button", { name: "Retry deliveries" }).waitFor();
 });
 
 it("a delivery to a deleted endpoint shows how often it was attempted", async () => {
@@ -194,7 +194,7 @@ it("a search for deliveries names an unknown filter, and leads to the events wit
 it("counts before a decision are not in the request log", async () => {
   const { page, api } = board;
   await board.menu("Deliveries");
-  await page.getByRole("button", { name: "Retry failed" }).click();
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
   await page
     .getByRole("dialog")
     .getByText(/ found: /)

@@ -295,11 +295,5 @@ export function CopyCommand({ of, filters }: { of: string; filters: Readonly<Rec
     value === "" ? [] : [`--${name.replace("_", "-")}`, value],
   );
   const live = environment.value === "live" ? ["--live"] : [];
-  return (
-    <Copy
-      text={shellCommand`service ${of} list ${[...flags, ...live]}`.trim()}
-      what="as command"
-      label="Copy as command"
-    />
-  );
+  return <Copy text={shellCommand`service ${of} list ${[...flags, ...live]}`.trim()} what="as command" />;
 }

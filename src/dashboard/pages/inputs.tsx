@@ -203,8 +203,8 @@ function Input(props: {
 /** Returns the error with a different text for an empty field, whose format the platform reports. */
 function emptyError(error: CallError, { name, field: { label, required }, value }: InputOf): CallError {
   if (value !== "" || required === undefined) return error;
-  const noun = label === "URL" ? "a URL" : `${/^[aeiou]/i.test(label) ? "an" : "a"} ${label.toLowerCase()}`;
-  const detail = `Enter ${noun}`;
+  const noun = label.replace(/s$/, "").replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());
+  const detail = `Enter ${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;
   return new CallError(error.status, {
     detail: error.message,
     errors: error.fields.map((one) => (one.pointer === `/${name}` ? { ...one, detail } : one)),

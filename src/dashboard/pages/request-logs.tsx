@@ -123,8 +123,8 @@ export function RequestTable(props: {
         {
           label: "Error",
           from: "tablet",
-          isFor: ({ error_code: code }) => code !== null,
-          cell: ({ error_code: code }) => code,
+          isFor: ({ error_code: code, fault }) => code !== null || fault !== null,
+          cell: ({ error_code: code, fault }) => code ?? <span class="bad-text">fault {fault?.effect}</span>,
         },
         {
           label: "Credential",
@@ -224,7 +224,11 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
         <p class="notice card">Headers and bodies were not stored: the platform was under heavy load.</p>
       ) : (
         <div class="columns">
-          <Card title="Request" actions={<Copy text={curlOf(log, target)} what="as cURL" label="Copy as cURL" />}>
+          <Card
+            title="Request"
+            note={isUnread(log) && "rejected before its body was read"}
+            actions={<Copy text={curlOf(log, target)} what="as cURL" label="Copy as cURL" />}
+          >
             <Raw
               label="Request"
               text={message(`${log.method} ${target}`, log.request_headers, log.request_body)}
@@ -244,6 +248,11 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
 function responseTitle({ fault, method }: RequestLogDetail): string {
   if (fault?.effect === "truncate" && method !== "HEAD") return "Response (half of it was sent)";
   return ["disconnect", "lose_response", "truncate"].includes(fault?.effect ?? "") ? "Response (not sent)" : "Response";
+}
+
+/** Returns true for a change whose credential was rejected: its body is not stored. */
+function isUnread({ method, status, request_body: body, missing_scope: scope }: RequestLogDetail): boolean {
+  return body === null && scope === null && method !== "GET" && (status === 401 || status === 403);
 }
 
 /** Returns the names of the fields that an error response points to. */

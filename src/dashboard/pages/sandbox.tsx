@@ -100,15 +100,9 @@ function Advance({ clock }: { clock: TestClock }) {
   return (
     <Card title="Advance the clock" note={`by up to ${MAX_DAYS} days; time goes back only with a reset`}>
       <p class="soft">Deliveries that become due on the way are attempted in order, each at its own time.</p>
-      <div class="row-actions durations" role="group" aria-label="Common durations">
+      <div class="row-actions durations" role="group" aria-label="Advance by">
         {STEPS.map(([label, seconds]) => (
-          <button
-            key={label}
-            type="button"
-            disabled={isAdvancing}
-            aria-label={`Advance ${label}`}
-            onClick={() => (advanceBy.value = seconds)}
-          >
+          <button key={label} type="button" disabled={isAdvancing} onClick={() => (advanceBy.value = seconds)}>
             + {label}
           </button>
         ))}

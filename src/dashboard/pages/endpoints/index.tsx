@@ -2,9 +2,11 @@ import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { useCall } from "../../api/call.ts";
 import { subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { Strip } from "../../components/chart.tsx";
+import { Action } from "../../components/action.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
 import { Empty, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
@@ -21,6 +23,7 @@ import { listAndPage } from "../list-page.tsx";
 export const Endpoints = listAndPage(EndpointList, EndpointDetail);
 
 function EndpointList() {
+  const call = useCall();
   const pages = useEndpoints();
   const statistics = useQuery<Statistics>("/v1/statistics");
   const standings = new Map(
@@ -137,6 +140,16 @@ function EndpointList() {
             }}
           >
             <p>Verify every delivery with it; the signature is in the header Service-Signature.</p>
+            <p>
+              <Action
+                run={async () => {
+                  const event = await call<{ id: string }>("POST", `/v1/webhook_endpoints/${created.id}/ping`);
+                  return `Sent ${event.id}`;
+                }}
+              >
+                Send test event
+              </Action>
+            </p>
           </ShownOnce>
         )}
       </Page>

@@ -53,7 +53,7 @@ function EventList() {
       count={
         <span role="status">
           {[
-            ...(shown.length === 0 && isLoading
+            ...(shown.length === 0 && (isLoading || error !== undefined)
               ? []
               : [
                   `${query === "" && !isComplete ? "newest " : ""}${count(shown.length)}${query === "" ? "" : " found"}`,

@@ -77,13 +77,25 @@ async function newestFailure(context: Context): Promise<string | undefined> {
     output.note(`Newest failure: ${failed.id}`);
     return failed.id;
   }
-  const id = retried?.id ?? (await newestHeld(get));
-  if (id === undefined) output.notice(`No failed deliveries.${output.quiet ? "" : await failedRequest(get)}`);
-  else output.note(retried === undefined ? `Not delivered yet: ${id}` : `Newest failure: ${id}`);
+  const id = retried?.id ?? (await ifAllowed(newestHeld(get)));
+  if (id === undefined) {
+    const more = output.quiet ? "" : await ifAllowed(failedRequest(get));
+    output.notice(`No failed deliveries.${more ?? ""}`);
+  } else output.note(retried === undefined ? `Not delivered yet: ${id}` : `Newest failure: ${id}`);
   return id;
 }
 
 type Get = <Body>(path: string, query: Record<string, string | number>) => Promise<Body>;
+
+/** Returns undefined for what the credential may not read. */
+async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
 
 /** Returns the newest event if a listener has it without having reported an attempt. */
 async function newestHeld(get: Get): Promise<string | undefined> {
@@ -93,14 +105,11 @@ async function newestHeld(get: Get): Promise<string | undefined> {
   return results.some(({ result }) => result === "forwarding") ? event.id : undefined;
 }
 
-/** Returns the newest API request that failed, in a sentence; empty if there is none, or the credential may not know. */
+/** Returns the newest API request that failed, in a sentence; empty if there is none. */
 async function failedRequest(get: Get): Promise<string> {
   const lists = await Promise.all(
     ["4xx", "5xx"].map((status) => get<{ data: RequestLog[] }>(pathOf("request_log"), { status, limit: 1 })),
-  ).catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 403) return [];
-    throw error;
-  });
+  );
   const [newest] = lists.flatMap(({ data }) => data).sort((a, b) => (a.id < b.id ? 1 : -1));
   if (newest === undefined) return "";
   const { id, method, path, status, error_code: code } = newest;

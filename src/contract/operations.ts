@@ -63,7 +63,12 @@ type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** An operation as the table describes it. */
 interface Entry {
   route: `${Method} /v1/${string}`;
+  /** Its title, in a few words. */
   summary: string;
+  /** What the title leaves out, in sentences. */
+  details?: string;
+  /** Optional members of the response that this operation's response has: secrets, for example. */
+  shows?: readonly string[];
   /** Minimum role of the user, if only a signed-in user may call it, with neither key nor token. */
   session?: "member" | "owner";
   /** True if the operation exists in the sandbox only, although others of the resource do not. */
@@ -96,7 +101,7 @@ interface Entry {
 const ENTRIES = {
   listEvents: {
     route: "GET /v1/events",
-    summary: "List events, newest first",
+    summary: "List events",
     query: EventListQuery,
     response: EventList,
     tool: "List events, newest first. `type` takes wildcards such as order.*; `related` is the ID of an object.",
@@ -118,7 +123,9 @@ const ENTRIES = {
   },
   replayEvent: {
     route: "POST /v1/events/{id}/replay",
-    summary: "Replay an event of the last 30 days",
+    summary: "Replay an event",
+    details:
+      "Sends an event of the last 30 days again, with the same ID, to all subscribed endpoints and listeners, or to one endpoint.",
     body: EventReplay,
     response: Replay,
     status: 201,
@@ -127,7 +134,9 @@ const ENTRIES = {
   },
   createWebhookEndpoint: {
     route: "POST /v1/webhook_endpoints",
-    summary: "Create a webhook endpoint; only this response shows its secret",
+    summary: "Create a webhook endpoint",
+    details: "Only this response has the signing `secret`.",
+    shows: ["secret"],
     body: WebhookEndpointCreate,
     response: WebhookEndpoint,
     errors: ["endpoint_limit"],
@@ -135,7 +144,7 @@ const ENTRIES = {
   },
   listWebhookEndpoints: {
     route: "GET /v1/webhook_endpoints",
-    summary: "List webhook endpoints, newest first",
+    summary: "List webhook endpoints",
     query: ListQuery,
     response: WebhookEndpointList,
     tool: "List webhook endpoints, newest first, with their status.",
@@ -148,7 +157,8 @@ const ENTRIES = {
   },
   updateWebhookEndpoint: {
     route: "PATCH /v1/webhook_endpoints/{id}",
-    summary: "Update, enable or disable a webhook endpoint",
+    summary: "Update a webhook endpoint",
+    details: "`status` enables or disables it.",
     body: WebhookEndpointUpdate,
     response: WebhookEndpoint,
     tool: "Update a webhook endpoint, or enable or disable it.",
@@ -156,13 +166,16 @@ const ENTRIES = {
   },
   deleteWebhookEndpoint: {
     route: "DELETE /v1/webhook_endpoints/{id}",
-    summary: "Delete a webhook endpoint; its pending deliveries are canceled",
+    summary: "Delete a webhook endpoint",
+    details: "Its pending deliveries are canceled.",
     response: DeletedWebhookEndpoint,
     tool: "Delete a webhook endpoint and cancel its pending deliveries.",
   },
   rotateWebhookEndpointSecret: {
     route: "POST /v1/webhook_endpoints/{id}/rotate_secret",
-    summary: "Rotate the secret of a webhook endpoint; only this response shows the new one",
+    summary: "Rotate a signing secret",
+    details: "Only this response has the new `secret`. Both secrets sign until the overlap ends.",
+    shows: ["secret"],
     body: SecretRotate,
     response: WebhookEndpoint,
     effect: "removes",
@@ -172,7 +185,8 @@ const ENTRIES = {
   },
   pingWebhookEndpoint: {
     route: "POST /v1/webhook_endpoints/{id}/ping",
-    summary: "Send a webhook_endpoint.ping event, or a sample of another type, to this endpoint only",
+    summary: "Ping a webhook endpoint",
+    details: "Sends a `webhook_endpoint.ping` event, or a sample of another type, to this endpoint only.",
     body: EndpointPing,
     response: Event,
     status: 201,
@@ -182,36 +196,42 @@ const ENTRIES = {
   },
   listDeliveries: {
     route: "GET /v1/deliveries",
-    summary: "List deliveries, newest first",
+    summary: "List deliveries",
     query: DeliveryListQuery,
     response: DeliveryList,
     tool: "List deliveries, newest first, by endpoint, event or status.",
   },
   getDelivery: {
     route: "GET /v1/deliveries/{id}",
-    summary: "Retrieve a delivery with its attempts",
+    summary: "Retrieve a delivery",
+    details: "Contains every attempt with its response.",
+    shows: ["attempts"],
     response: Delivery,
     tool: "Retrieve a delivery with its attempts and their responses.",
   },
   retryDelivery: {
     route: "POST /v1/deliveries/{id}/retry",
-    summary: "Retry a pending, failed or canceled delivery now",
+    summary: "Retry a delivery",
+    details: "Attempts a pending, failed or canceled delivery now.",
     response: Delivery,
     errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired", "event_damaged"],
     tool: "Retry a delivery now.",
   },
   cancelDelivery: {
     route: "POST /v1/deliveries/{id}/cancel",
-    summary: "Cancel a pending delivery",
+    summary: "Cancel a delivery",
+    details: "Only a pending delivery can be canceled.",
     response: Delivery,
     errors: ["delivery_not_cancelable"],
     effect: "removes",
     idempotent: true,
-    tool: true,
+    tool: "Cancel a pending delivery.",
   },
   retryDeliveries: {
     route: "POST /v1/deliveries/retry",
-    summary: "Retry all matching deliveries in the background",
+    summary: "Retry deliveries",
+    details:
+      "Retries all matching deliveries in the background. The response is the bulk operation, which shows the progress.",
     body: DeliveryBulkRetry,
     response: BulkOperation,
     status: 201,
@@ -219,7 +239,9 @@ const ENTRIES = {
   },
   replayEvents: {
     route: "POST /v1/events/replay",
-    summary: "Replay all matching events in the background",
+    summary: "Replay events",
+    details:
+      "Replays all matching events in the background. The response is the bulk operation, which shows the progress.",
     body: EventBulkReplay,
     response: BulkOperation,
     status: 201,
@@ -227,13 +249,14 @@ const ENTRIES = {
   },
   listBulkOperations: {
     route: "GET /v1/bulk_operations",
-    summary: "List bulk operations, newest first",
+    summary: "List bulk operations",
     query: ListQuery,
     response: BulkOperationList,
   },
   getBulkOperation: {
     route: "GET /v1/bulk_operations/{id}",
-    summary: "Retrieve a bulk operation and its progress",
+    summary: "Retrieve a bulk operation",
+    details: "`done`, `failed` and `total` show its progress.",
     response: BulkOperation,
   },
   cancelBulkOperation: {
@@ -243,14 +266,15 @@ const ENTRIES = {
   },
   getTestClock: {
     route: "GET /v1/test_clock",
-    summary: "Retrieve the sandbox's test clock",
+    summary: "Retrieve the test clock",
     response: TestClock,
     tool: "Show the sandbox's time, its offset from real time, and the progress of an advance.",
     command: "service clock show",
   },
   advanceTestClock: {
     route: "POST /v1/test_clock/advance",
-    summary: "Advance the sandbox's time and attempt all deliveries that become due",
+    summary: "Advance the test clock",
+    details: "Attempts all deliveries that fall due, each at its own time.",
     body: TestClockAdvance,
     response: TestClock,
     accepted: "The advance is in progress: retrieve the clock until its `status` is no longer `advancing`.",
@@ -261,7 +285,8 @@ const ENTRIES = {
   },
   cancelTestClock: {
     route: "POST /v1/test_clock/cancel",
-    summary: "Cancel an advance of the sandbox's time",
+    summary: "Cancel an advance",
+    details: "Stops an advance before its target.",
     response: TestClock,
     idempotent: true,
     tool: "Stop an advance of the test clock before its target.",
@@ -269,7 +294,9 @@ const ENTRIES = {
   },
   resetSandbox: {
     route: "POST /v1/sandbox/reset",
-    summary: "Start the sandbox again, in real time: without objects, events, deliveries and logs",
+    summary: "Reset the sandbox",
+    details:
+      "Starts it again, in real time: without objects, events, deliveries and logs. Keys, apps and, by default, endpoints with their secrets stay.",
     body: SandboxReset,
     response: Sandbox,
     effect: "removes",
@@ -278,14 +305,16 @@ const ENTRIES = {
   },
   listSnapshots: {
     route: "GET /v1/sandbox/snapshots",
-    summary: "List the snapshots of the sandbox, newest first",
+    summary: "List snapshots",
     response: SnapshotList,
-    tool: true,
+    tool: "List the snapshots of the sandbox, newest first.",
     command: "service sandbox list",
   },
   saveSnapshot: {
     route: "POST /v1/sandbox/snapshots",
-    summary: "Save the objects, endpoints and time of the sandbox under a name",
+    summary: "Save a snapshot",
+    details:
+      "Saves the objects, endpoints and time of the sandbox under a name. An earlier snapshot of the same name is replaced.",
     body: SnapshotCreate,
     response: Snapshot,
     errors: ["snapshot_limit"],
@@ -295,11 +324,12 @@ const ENTRIES = {
   },
   restoreSnapshot: {
     route: "POST /v1/sandbox/snapshots/{id}/restore",
-    summary: "Restore a snapshot of the sandbox, with the same IDs and secrets",
+    summary: "Restore a snapshot",
+    details: "Objects and endpoints have the same IDs and secrets as when it was saved.",
     response: Sandbox,
     effect: "removes",
     idempotent: true,
-    tool: true,
+    tool: "Restore a snapshot of the sandbox, with the same IDs and secrets.",
     command: "service sandbox restore two-customers",
   },
   deleteSnapshot: {
@@ -311,7 +341,8 @@ const ENTRIES = {
   },
   createFault: {
     route: "POST /v1/faults",
-    summary: "Make requests to the sandbox fail",
+    summary: "Add a fault",
+    details: "Makes matching requests to the sandbox fail.",
     body: FaultCreate,
     response: Fault,
     errors: ["fault_limit"],
@@ -320,16 +351,18 @@ const ENTRIES = {
   },
   listFaults: {
     route: "GET /v1/faults",
-    summary: "List the faults of the sandbox, in the order in which they are tried",
+    summary: "List faults",
+    details: "They are in the order in which they are tried.",
     response: FaultList,
-    tool: true,
+    tool: "List the faults of the sandbox, in the order in which they are tried.",
     command: "service faults list",
   },
   getFault: {
     route: "GET /v1/faults/{id}",
-    summary: "Retrieve a fault, and how many requests got it",
+    summary: "Retrieve a fault",
+    details: "`injected` counts the requests that got it.",
     response: Fault,
-    tool: true,
+    tool: "Retrieve a fault, and how many requests got it.",
     command: null,
   },
   deleteFault: {
@@ -341,14 +374,17 @@ const ENTRIES = {
   },
   deleteFaults: {
     route: "DELETE /v1/faults",
-    summary: "Remove all faults of the sandbox, and return them",
+    summary: "Remove all faults",
+    details: "The response lists the removed faults.",
     response: FaultList,
-    tool: true,
+    tool: "Remove all faults of the sandbox, and return them.",
     command: "service faults clear",
   },
   createApiKey: {
     route: "POST /v1/api_keys",
-    summary: "Create an API key; it is shown once",
+    summary: "Create an API key",
+    details: "Only this response has the `key` itself.",
+    shows: ["key"],
     body: ApiKeyCreate,
     response: ApiKey,
     errors: ["insufficient_scope", "exceeds_creator"],
@@ -356,18 +392,19 @@ const ENTRIES = {
   },
   listApiKeys: {
     route: "GET /v1/api_keys",
-    summary: "List API keys, newest first",
+    summary: "List API keys",
     query: ListQuery,
     response: ApiKeyList,
   },
   getApiKey: {
     route: "GET /v1/api_keys/{id}",
-    summary: "Retrieve an API key, without its secret",
+    summary: "Retrieve an API key",
     response: ApiKey,
   },
   updateApiKey: {
     route: "PATCH /v1/api_keys/{id}",
-    summary: "Update the name, scopes, address ranges or expiry of an API key",
+    summary: "Update an API key",
+    details: "Changes its name, scopes, address ranges or expiry.",
     body: ApiKeyUpdate,
     response: ApiKey,
     errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
@@ -381,7 +418,10 @@ const ENTRIES = {
   },
   rollApiKey: {
     route: "POST /v1/api_keys/{id}/roll",
-    summary: "Replace an API key with a new one; the old one is revoked immediately",
+    summary: "Rotate an API key",
+    details:
+      "Creates a key with the same permissions, which only this response shows, and revokes the old one immediately.",
+    shows: ["key"],
     response: ApiKey,
     status: 201,
     errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
@@ -389,14 +429,16 @@ const ENTRIES = {
   },
   createOAuthApp: {
     route: "POST /v1/oauth_apps",
-    summary: "Register an OAuth app; its secret is shown once",
+    summary: "Register an OAuth app",
+    details: "Only this response has the `client_secret`.",
+    shows: ["client_secret"],
     body: OAuthAppCreate,
     response: OAuthApp,
     command: "service apps create --name Reports --redirect-uri https://app.example.com/callback",
   },
   listOAuthApps: {
     route: "GET /v1/oauth_apps",
-    summary: "List OAuth apps, newest first",
+    summary: "List OAuth apps",
     query: ListQuery,
     response: OAuthAppList,
   },
@@ -413,19 +455,23 @@ const ENTRIES = {
   },
   deleteOAuthApp: {
     route: "DELETE /v1/oauth_apps/{id}",
-    summary: "Delete an OAuth app and revoke its access",
+    summary: "Delete an OAuth app",
+    details: "The access of its users is revoked.",
     response: DeletedOAuthApp,
   },
   rotateOAuthAppSecret: {
     route: "POST /v1/oauth_apps/{id}/rotate_secret",
-    summary: "Rotate the secret of an OAuth app; the old one stops working immediately",
+    summary: "Rotate a client secret",
+    details: "Only this response has the new `client_secret`. The old one stops working immediately.",
+    shows: ["client_secret"],
     response: OAuthApp,
     errors: ["app_is_public"],
     effect: "removes",
   },
   listRequestLogs: {
     route: "GET /v1/request_logs",
-    summary: "List the API requests of the last 7 days, newest first",
+    summary: "List API requests",
+    details: "They are retained for 7 days.",
     query: RequestLogListQuery,
     response: RequestLogList,
     tool: "List the API requests of the last 7 days, newest first, by method, path, status or key.",
@@ -433,7 +479,8 @@ const ENTRIES = {
   },
   getRequestLog: {
     route: "GET /v1/request_logs/{id}",
-    summary: "Retrieve an API request with its headers and bodies",
+    summary: "Retrieve an API request",
+    details: "Contains headers and bodies, without secrets, and the events that it caused.",
     response: RequestLogDetail,
     tool: "Retrieve an API request with its headers, bodies and the events it caused.",
     command: "service logs get {id}",
@@ -451,7 +498,8 @@ const ENTRIES = {
   },
   getStatistics: {
     route: "GET /v1/statistics",
-    summary: "Retrieve counts of events, attempts, latencies and failures by minute",
+    summary: "Retrieve statistics",
+    details: "Counts events, attempts, latencies and failures by minute.",
     query: StatisticsQuery,
     response: Statistics,
   },
@@ -463,7 +511,9 @@ const ENTRIES = {
   },
   inviteUser: {
     route: "POST /v1/users",
-    summary: "Invite a user to the account; only this response shows the link",
+    summary: "Invite a user",
+    details: "Only this response has the `invitation_url`.",
+    shows: ["invitation_url"],
     session: "owner",
     body: UserInvite,
     response: User,
@@ -471,7 +521,9 @@ const ENTRIES = {
   },
   removeUser: {
     route: "DELETE /v1/users/{id}",
-    summary: "Remove a member with all sessions and grants; lists the API keys that they created",
+    summary: "Remove a user",
+    details:
+      "Revokes the sessions and grants of a member. The response lists the API keys that they created, which stay valid.",
     session: "owner",
     response: DeletedUser,
   },
@@ -489,13 +541,15 @@ const ENTRIES = {
   },
   listOAuthGrants: {
     route: "GET /v1/oauth_grants",
-    summary: "List the apps that you authorized, in both environments",
+    summary: "List OAuth grants",
+    details: "The apps that you authorized, in both environments.",
     session: "member",
     response: OAuthGrantList,
   },
   revokeOAuthGrant: {
     route: "POST /v1/oauth_grants/{id}/revoke",
-    summary: "Revoke an app's access; its tokens stop working immediately",
+    summary: "Revoke an OAuth grant",
+    details: "The app's tokens stop working immediately.",
     session: "member",
     response: RevokedOAuthGrant,
     effect: "removes",
@@ -541,10 +595,10 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     },
     [`list${labels}`]: {
       route: `GET ${path}`,
-      summary: `List ${nounsOf(kind)}, newest first`,
+      summary: `List ${nounsOf(kind)}`,
       query: schemas.query,
       response: schemas.list,
-      tool: true,
+      tool: `List ${nounsOf(kind)}, newest first.`,
     },
     [`get${label}`]: {
       route: `GET ${path}/{id}`,
@@ -555,7 +609,8 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     ...(schemas.update && {
       [`update${label}`]: {
         route: `PATCH ${path}/{id}`,
-        ...described(`Update ${one}; metadata is merged`, "updated"),
+        ...described(`Update ${one}`, "updated"),
+        details: "Omitted fields keep their values. Metadata is merged.",
         body: schemas.update,
         response: schemas.object,
         ...conflicts,

@@ -164,7 +164,10 @@ export const RESOURCES = {
         label: "URL",
         about: "Public https URL to deliver to",
         question: "Endpoint URL (public https)",
-        described: { request: "An https URL with a public address, without credentials or fragment" },
+        described: {
+          request: "An https URL with a public address, without credentials or fragment",
+          response: "URL that events are sent to",
+        },
         required: true,
         examples: ["https://example.com/webhooks"],
       },
@@ -175,9 +178,15 @@ export const RESOURCES = {
         about: "Event types, separated by commas: 'order.*,customer.created', or '*'",
         question: "Event types",
         change: "New event types; replace the existing ones",
+        described: { both: "Event types to send, also with wildcards: `order.*`, or `*` for all" },
         required: true,
       },
-      description: { type: "note", label: "Description", about: "Description" },
+      description: {
+        type: "note",
+        label: "Description",
+        about: "Description",
+        described: { both: "What the endpoint is for" },
+      },
       headers: {
         type: "headers",
         label: "Headers",
@@ -186,7 +195,12 @@ export const RESOURCES = {
         flag: "header",
         hint: "One per line, such as X-Api-Key: 3f1d0c. Later, only names are shown.",
       },
-      status: { type: "status", label: "Status", about: "Current status" },
+      status: {
+        type: "status",
+        label: "Status",
+        about: "Current status",
+        described: { both: "A `disabled` endpoint gets no deliveries" },
+      },
     },
     secret: { name: "secret", label: "secret" },
     deletable: true,
@@ -227,6 +241,7 @@ export const RESOURCES = {
         type: "text",
         label: "Name",
         about: "Name, such as the service that uses the key",
+        described: { both: "Name, such as that of the service that uses the key" },
         examples: ["reporting"],
       },
       scopes: {
@@ -235,6 +250,10 @@ export const RESOURCES = {
         label: "Scopes",
         about: "Scopes, separated by commas: customers:read (repeatable)",
         change: "New scopes, separated by commas; replace the existing ones (repeatable)",
+        described: {
+          request: "What the key may do (default: all that its creator may do)",
+          response: "What the key may do",
+        },
         flag: "scope",
       },
       ip_allowlist: {
@@ -244,6 +263,7 @@ export const RESOURCES = {
         about: "Allowed addresses in CIDR form, separated by commas (repeatable)",
         change: "New allowed addresses in CIDR form; any allows every address (repeatable)",
         flag: "ip-allow",
+        described: { both: "Addresses that may use the key, in CIDR form; empty for all" },
         hint: "CIDR ranges, such as 203.0.113.0/24. Empty: any address.",
       },
       expires_at: {
@@ -252,6 +272,7 @@ export const RESOURCES = {
         about: "Time until the key expires, such as 90d",
         change: "Time from now until the key expires, such as 90d",
         flag: "expires-in",
+        described: { both: "When it expires; null for never" },
         hint: "In your local time. Empty: never.",
       },
     },
@@ -274,6 +295,7 @@ export const RESOURCES = {
         label: "Name",
         about: "Name shown on the consent page",
         hint: "Shown to users on the consent page",
+        described: { both: "Name, which users see on the consent page" },
         required: true,
         examples: ["Reports"],
       },
@@ -286,13 +308,14 @@ export const RESOURCES = {
         required: true,
         flag: "redirect-uri",
         hint: "One per line: https, or http to a loopback address",
+        described: { both: "Where users return to: https, or http to a loopback address, whose port may differ" },
         examples: ["https://app.example.com/callback"],
       },
       public: {
         type: "boolean",
         label: "Public",
         about: "Public app without a client secret, for phones and browsers (PKCE only)",
-        described: { response: "True for apps that cannot keep a secret" },
+        described: { both: "True for apps that cannot keep a secret" },
         fixed: true,
       },
     },
@@ -445,7 +468,7 @@ export interface Field {
   /** What its input in the dashboard takes, unless the label says it. */
   hint?: string;
   /** Its descriptions in the API reference, if the phrase is for the flags only: of an entry with `custom`. */
-  described?: { request?: string; response?: string };
+  described?: { request?: string; response?: string; both?: string };
   /** For type `id`: the kind of resource, which must exist. For type `list`: the format of its items. */
   of?: string;
   /** For type `choice`: the values. */

@@ -46,7 +46,7 @@ const WEBHOOK_ENDPOINT: EventObjects["webhook_endpoint.ping"] = {
   url: "https://example.com/webhooks",
   events: ["customer.created"],
   description: null,
-  header_names: ["text"],
+  header_names: ["X-Api-Key"],
   status: "enabled",
   disabled_reason: null,
   disabled_at: null,
@@ -56,7 +56,7 @@ const WEBHOOK_ENDPOINT: EventObjects["webhook_endpoint.ping"] = {
   livemode: false,
   created: "2026-11-01T12:00:00Z",
   secret_created: "2026-11-01T12:00:00Z",
-  previous_secret_until: "2026-11-01T12:00:00Z",
+  previous_secret_until: null,
 };
 
 /** An object of each event type, with the examples of the schemas. */

@@ -2,7 +2,9 @@
 
 /** A customer. */
 export interface Customer {
+  /** ID of the customer. */
   id: string;
+  /** Kind of the object. */
   object: "customer";
   /** Email address, unique per environment, ignoring case. */
   email: string;
@@ -14,13 +16,15 @@ export interface Customer {
   metadata: Record<string, string>;
   /** False in the sandbox. */
   livemode: boolean;
-  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  /** When it was created: YYYY-MM-DDTHH:MM:SSZ, UTC. */
   created: string;
 }
 
 /** An order. */
 export interface Order {
+  /** ID of the order. */
   id: string;
+  /** Kind of the object. */
   object: "order";
   /** Amount in the currency's minor unit: 1999 is 19.99 EUR. */
   amount: number;
@@ -34,13 +38,15 @@ export interface Order {
   metadata: Record<string, string>;
   /** False in the sandbox. */
   livemode: boolean;
-  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  /** When it was created: YYYY-MM-DDTHH:MM:SSZ, UTC. */
   created: string;
 }
 
 /** A payment. */
 export interface Payment {
+  /** ID of the payment. */
   id: string;
+  /** Kind of the object. */
   object: "payment";
   /** Amount in the currency's minor unit: 1999 is 19.99 EUR. */
   amount: number;
@@ -56,23 +62,29 @@ export interface Payment {
   metadata: Record<string, string>;
   /** False in the sandbox. */
   livemode: boolean;
-  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  /** When it was created: YYYY-MM-DDTHH:MM:SSZ, UTC. */
   created: string;
 }
 
 /** A URL that events are delivered to. */
 export interface WebhookEndpoint {
+  /** ID of the webhook endpoint. */
   id: string;
+  /** Kind of the object. */
   object: "webhook_endpoint";
+  /** URL that events are sent to. */
   url: string;
+  /** Event types to send, also with wildcards: `order.*`, or `*` for all. */
   events: Array<string>;
+  /** What the endpoint is for. */
   description: string | null;
   /** Names of the headers that every attempt sends. Their values are not shown. */
   header_names: Array<string>;
+  /** A `disabled` endpoint gets no deliveries. */
   status: "enabled" | "disabled";
   /** Why it is disabled: `user` by a request, `gone` by a response with 410 Gone. */
   disabled_reason: "user" | "gone" | null;
-  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  /** When it was disabled; null while it is enabled. */
   disabled_at: string | null;
   /** An endpoint fails after 20 failed attempts in a row, or an hour of them. */
   health: {
@@ -81,11 +93,11 @@ export interface WebhookEndpoint {
   };
   /** False in the sandbox. */
   livemode: boolean;
-  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  /** When it was created: YYYY-MM-DDTHH:MM:SSZ, UTC. */
   created: string;
-  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  /** When the signing secret was created. */
   secret_created: string;
-  /** End of the overlap while both secrets sign. */
+  /** End of the overlap while both secrets sign; null without one. */
   previous_secret_until: string | null;
 }
 

@@ -1,7 +1,19 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { ApiKeyList } from "./api-key.ts";
-import { closed, deleted, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import {
+  closed,
+  Created,
+  deleted,
+  idOf,
+  listOf,
+  Livemode,
+  nullable,
+  NULL_IN_EXAMPLES,
+  objectOf,
+  secretShownOnce,
+  timestamp,
+} from "./fields.ts";
 import { ENVIRONMENTS } from "../environments.ts";
 import { SCOPES } from "../scopes.ts";
 
@@ -9,17 +21,18 @@ import { SCOPES } from "../scopes.ts";
 export const User = Type.Object(
   {
     id: idOf("user"),
-    object: Type.Literal("user"),
-    email: Type.String(),
-    role: Type.Enum(["owner", "member"]),
-    has_password: Type.Boolean(),
-    is_you: Type.Boolean(),
-    created: Timestamp,
+    object: objectOf("user"),
+    email: Type.String({ description: "Email address", examples: ["ada@example.com"] }),
+    role: Type.Enum(["owner", "member"], { description: "An `owner` can also invite and remove users" }),
+    has_password: Type.Boolean({ description: "False until the user has accepted the invitation", examples: [true] }),
+    is_you: Type.Boolean({ description: "True for the user who sends the request", examples: [true] }),
+    created: Created,
     invitation_expires_at: nullable(
       Type.String({
         format: "timestamp",
         description: "Until when the user can join; null once they have, or it expired",
       }),
+      NULL_IN_EXAMPLES,
     ),
     invitation_url: Type.Optional(secretShownOnce("Works once, for three days")),
   },
@@ -28,7 +41,13 @@ export const User = Type.Object(
 export type User = Static<typeof User>;
 
 export const UserInvite = closed(
-  { email: Type.String({ format: "email", maxLength: LIMITS.emailLength }) },
+  {
+    email: Type.String({
+      format: "email",
+      maxLength: LIMITS.emailLength,
+      description: "Email address that the user signs in with",
+    }),
+  },
   { $id: "UserInvite", description: "The user to invite" },
 );
 export type UserInvite = Static<typeof UserInvite>;
@@ -52,12 +71,14 @@ export type DeletedUser = Static<typeof DeletedUser>;
 export const Session = Type.Object(
   {
     id: idOf("session"),
-    object: Type.Literal("session"),
-    user_agent: nullable(Type.String()),
+    object: objectOf("session"),
+    user_agent: nullable(
+      Type.String({ description: "The browser, as it names itself", examples: ["Mozilla/5.0 (X11; Linux x86_64)"] }),
+    ),
     by_link: Type.Boolean({ description: "True if it was started by a one-time link" }),
-    is_current: Type.Boolean(),
-    created: Timestamp,
-    expires_at: Timestamp,
+    is_current: Type.Boolean({ description: "True for the session that sends the request", examples: [true] }),
+    created: Created,
+    expires_at: timestamp("When it expires"),
   },
   { $id: "Session", description: "A browser session" },
 );
@@ -72,11 +93,11 @@ export const DeletedSession = deleted("session", "DeletedSession");
 export const OAuthGrant = Type.Object(
   {
     id: idOf("oauth_grant"),
-    object: Type.Literal("oauth_grant"),
-    app_name: Type.String(),
-    environment: Type.Enum([...ENVIRONMENTS]),
-    scopes: Type.Array(Type.String()),
-    created: Timestamp,
+    object: objectOf("oauth_grant"),
+    app_name: Type.String({ description: "Name of the app", examples: ["Reports"] }),
+    environment: Type.Enum([...ENVIRONMENTS], { description: "The environment that the app can access" }),
+    scopes: Type.Array(Type.String({ examples: ["customers:read"] }), { description: "What the app may do" }),
+    created: Created,
   },
   { $id: "OAuthGrant", description: "An app's access to your account" },
 );
@@ -85,25 +106,46 @@ export type OAuthGrant = Static<typeof OAuthGrant>;
 export const OAuthGrantList = listOf(OAuthGrant, "OAuthGrantList");
 
 export const RevokedOAuthGrant = Type.Object(
-  { id: idOf("oauth_grant"), object: Type.Literal("oauth_grant"), revoked: Type.Literal(true) },
+  {
+    id: idOf("oauth_grant"),
+    object: objectOf("oauth_grant"),
+    revoked: Type.Literal(true, { description: "Confirms the revocation" }),
+  },
   { $id: "RevokedOAuthGrant", description: "A revoked grant" },
 );
 
 /** The response of `GET /v1/me`: the owner of the credential and its permissions. */
 export const Identity = Type.Object(
   {
-    object: Type.Literal("identity"),
-    account: Type.Object({ id: idOf("account"), name: Type.String({ examples: ["Example"] }) }),
-    user: nullable(Type.Object({ id: idOf("user"), email: Type.String({ format: "email" }) })),
-    environment: Type.Enum([...ENVIRONMENTS]),
-    livemode: Livemode,
-    credential: Type.Object({
-      kind: Type.Enum(["secret_key", "restricted_key", "access_token", "session"]),
-      id: Type.String({ examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
-      prefix: Type.String({ examples: ["sk_sandbox_a"] }),
-      last4: Type.String({ examples: ["9fQ2"] }),
+    object: objectOf("identity"),
+    account: Type.Object(
+      { id: idOf("account"), name: Type.String({ description: "Name of the account", examples: ["Example"] }) },
+      { description: "The account that everything belongs to" },
+    ),
+    user: nullable(
+      Type.Object(
+        { id: idOf("user"), email: Type.String({ format: "email", description: "Email address" }) },
+        { description: "The user of a session or access token; null for an API key" },
+      ),
+      NULL_IN_EXAMPLES,
+    ),
+    environment: Type.Enum([...ENVIRONMENTS], {
+      description: "The environment that the credential accesses",
+      examples: ["sandbox"],
     }),
-    scopes: Type.Array(Type.Enum([...SCOPES])),
+    livemode: Livemode,
+    credential: Type.Object(
+      {
+        kind: Type.Enum(["secret_key", "restricted_key", "access_token", "session"], {
+          description: "Kind of the credential",
+        }),
+        id: Type.String({ description: "ID of the credential", examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
+        prefix: Type.String({ description: "Its first characters", examples: ["sk_sandbox_a"] }),
+        last4: Type.String({ description: "Its last four characters", examples: ["9fQ2"] }),
+      },
+      { description: "The credential of the request" },
+    ),
+    scopes: Type.Array(Type.Enum([...SCOPES]), { description: "What the credential may do" }),
   },
   { $id: "Identity", description: "The identity behind a credential" },
 );
@@ -115,7 +157,7 @@ const VersionDate = (description: string) =>
 /** The response of `GET /v1/versions`. */
 export const VersionList = Type.Object(
   {
-    object: Type.Literal("list"),
+    object: objectOf("list"),
     data: Type.Array(VersionDate("A date for `Service-Version`"), { description: "Oldest first" }),
     latest: VersionDate("The newest version"),
     pinned: VersionDate("Version of requests without a `Service-Version` header"),

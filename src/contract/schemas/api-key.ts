@@ -1,6 +1,17 @@
 import { type Static, Type } from "typebox";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
-import { closed, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import {
+  closed,
+  Created,
+  idOf,
+  listOf,
+  Livemode,
+  nullable,
+  NULL_IN_EXAMPLES,
+  objectOf,
+  secretShownOnce,
+  timestamp,
+} from "./fields.ts";
 
 const { name, ...others } = valueSchemas("api_key");
 
@@ -8,20 +19,21 @@ const { name, ...others } = valueSchemas("api_key");
 export const ApiKey = Type.Object(
   {
     id: idOf("api_key"),
-    object: Type.Literal("api_key"),
+    object: objectOf("api_key"),
     name,
     prefix: Type.String({ description: "First characters of the key", examples: ["rk_sandbox_a"] }),
     last4: Type.String({ description: "Last four characters of the key", examples: ["9fQ2"] }),
     ...others,
-    last_used: nullable(Timestamp),
-    revoked_at: nullable(Timestamp),
+    last_used: nullable(timestamp("The day or time of the last request; null if there was none")),
+    revoked_at: nullable(timestamp("When it was revoked; null while it is usable"), NULL_IN_EXAMPLES),
     revoked_reason: nullable(
       Type.String({
         description: "`revoked`, `rolled` by a rotation, or `leaked: ` and the public URL where it was found",
       }),
+      NULL_IN_EXAMPLES,
     ),
     livemode: Livemode,
-    created: Timestamp,
+    created: Created,
     created_by: nullable(
       Type.String({
         description: "ID of the user or API key that created it; null for the first keys of the platform",

@@ -1,6 +1,17 @@
 import { type Static, Type } from "typebox";
 import { statusesOf } from "../resources.ts";
-import { closed, CREATED_FILTERS, idOf, listOf, Livemode, nullable, Timestamp } from "./fields.ts";
+import {
+  closed,
+  Created,
+  CREATED_FILTERS,
+  idOf,
+  listOf,
+  Livemode,
+  nullable,
+  NULL_IN_EXAMPLES,
+  objectOf,
+  timestamp,
+} from "./fields.ts";
 
 const BULK_TYPES = ["deliveries.retry", "events.replay"] as const;
 export type BulkType = (typeof BULK_TYPES)[number];
@@ -61,27 +72,40 @@ export type BulkFilters = Omit<EventBulkReplay, "dry_run">;
 export const BulkOperation = Type.Object(
   {
     id: nullable(idOf("bulk_operation", { description: "Null for a dry run" })),
-    object: Type.Literal("bulk_operation"),
-    type: Type.Enum([...BULK_TYPES]),
-    status: Type.Enum(statusesOf("bulk_operation")),
-    filters: Type.Object({
-      endpoint: nullable(Type.String()),
-      type: nullable(Type.String()),
-      status: nullable(Type.Enum(statusesOf("delivery"))),
-      missed: nullable(Type.Boolean()),
-      created_after: nullable(Timestamp),
-      created_before: nullable(Timestamp),
+    object: objectOf("bulk_operation"),
+    type: Type.Enum([...BULK_TYPES], { description: "What it does" }),
+    status: Type.Enum(statusesOf("bulk_operation"), {
+      description: "`running`, then `succeeded`, or `canceled` by a request",
     }),
-    total: Type.Integer({ description: "Number of matching objects" }),
-    done: Type.Integer({ description: "Number of objects that were retried or replayed" }),
+    filters: Type.Object(
+      {
+        endpoint: nullable(Type.String({ description: "ID of the endpoint; null for all" })),
+        type: nullable(Type.String({ description: "Event type or wildcard; null for all" })),
+        status: nullable(
+          Type.Enum(statusesOf("delivery"), {
+            description: "Status of the deliveries; null for all",
+            examples: ["failed"],
+          }),
+        ),
+        missed: nullable(
+          Type.Boolean({ description: "True for what the endpoint missed only; null otherwise" }),
+          NULL_IN_EXAMPLES,
+        ),
+        created_after: nullable(timestamp("Earliest creation time; null for no limit"), NULL_IN_EXAMPLES),
+        created_before: nullable(timestamp("Latest creation time; null for no limit"), NULL_IN_EXAMPLES),
+      },
+      { description: "The filters of the request" },
+    ),
+    total: Type.Integer({ description: "Number of matching objects", examples: [12] }),
+    done: Type.Integer({ description: "Number of objects that were retried or replayed", examples: [8] }),
     failed: Type.Integer({
       description:
         "Number of objects that could not be retried or replayed, for example because their endpoint is disabled",
     }),
     last_error: nullable(Type.String({ description: "Reason for the last of these failures" })),
     livemode: Livemode,
-    created: Timestamp,
-    ended_at: nullable(Timestamp),
+    created: Created,
+    ended_at: nullable(timestamp("When it ended; null while it runs"), NULL_IN_EXAMPLES),
   },
   { $id: "BulkOperation", description: "Retries or replays of many objects, carried out in the background" },
 );

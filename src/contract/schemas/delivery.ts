@@ -1,25 +1,40 @@
 import { type Static, Type } from "typebox";
 import { type StatusOf, statusesOf } from "../resources.ts";
-import { idOf, listOf, listQuery, Livemode, nullable, SEARCH_FILTERS, Timestamp } from "./fields.ts";
+import {
+  Created,
+  idOf,
+  listOf,
+  listQuery,
+  Livemode,
+  nullable,
+  NULL_IN_EXAMPLES,
+  objectOf,
+  SEARCH_FILTERS,
+  timestamp,
+} from "./fields.ts";
 
 export type DeliveryStatus = StatusOf<"delivery">;
 
 /** One POST to a receiver. `status_code` is null without a response, and `error` says why. */
 export const Attempt = Type.Object(
   {
-    at: Timestamp,
+    at: timestamp("When it was made"),
     status_code: nullable(Type.Integer({ description: "Null if there was no response", examples: [200] })),
     error: nullable(Type.String({ description: "The error; null if there was none" })),
-    duration_ms: Type.Number(),
+    duration_ms: Type.Number({ description: "Duration in milliseconds", examples: [23.4] }),
     request_headers: nullable(
       Type.Record(Type.String(), Type.String(), {
+        examples: [{ "content-type": "application/json", "service-delivery-attempt": "1" }],
         description: "Request headers, including the signature; null if no request was sent, and for listeners",
       }),
     ),
     response_headers: nullable(
-      Type.Record(Type.String(), Type.String(), { description: "At most 8,192 characters; null without a response" }),
+      Type.Record(Type.String(), Type.String(), {
+        description: "At most 8,192 characters; null without a response",
+        examples: [{ "content-length": "2" }],
+      }),
     ),
-    response_excerpt: nullable(Type.String({ description: "The start of the response body" })),
+    response_excerpt: nullable(Type.String({ description: "The start of the response body", examples: ["ok"] })),
   },
   { $id: "Attempt", description: "One attempt to deliver an event" },
 );
@@ -29,19 +44,27 @@ export type Attempt = Static<typeof Attempt>;
 export const Delivery = Type.Object(
   {
     id: idOf("delivery"),
-    object: Type.Literal("delivery"),
+    object: objectOf("delivery"),
     event: idOf("event"),
-    event_type: Type.String({ examples: ["customer.created"] }),
-    endpoint: nullable(idOf("webhook_endpoint")),
-    listener: nullable(idOf("listener")),
+    event_type: Type.String({ description: "Type of the event", examples: ["customer.created"] }),
+    endpoint: nullable(idOf("webhook_endpoint", { description: "ID of the endpoint; null for a listener" })),
+    listener: nullable(
+      idOf("listener", { description: "ID of the `service listen` that got it; null for an endpoint" }),
+      NULL_IN_EXAMPLES,
+    ),
     target: nullable(
       Type.String({
         description: "URL that the listener forwards to; null for an endpoint, and for a listener that only prints",
         examples: ["http://localhost:3000/webhooks"],
       }),
+      NULL_IN_EXAMPLES,
     ),
-    status: Type.Enum(statusesOf("delivery")),
-    attempt_count: Type.Integer(),
+    status: Type.Enum(statusesOf("delivery"), {
+      description:
+        "`pending` until an attempt succeeds; `failed` once there are no more retries; `canceled` by a request, or with its endpoint",
+      examples: ["succeeded"],
+    }),
+    attempt_count: Type.Integer({ description: "Number of attempts so far", examples: [1] }),
     last_status_code: nullable(
       Type.Integer({
         description: "Response to the last attempt; null before it, and without a response",
@@ -53,15 +76,17 @@ export const Delivery = Type.Object(
     next_attempt: nullable(
       Type.String({
         format: "timestamp",
-        description: "Null once the delivery is final, and while its endpoint is disabled",
+        description: "When it is attempted next; null once it is final, and while its endpoint is disabled",
       }),
+      NULL_IN_EXAMPLES,
     ),
     attempting_since: nullable(
-      Type.String({ format: "timestamp", description: "When the attempt in progress began; null if there is none" }),
+      timestamp("When the attempt in progress began; null if there is none"),
+      NULL_IN_EXAMPLES,
     ),
     livemode: Livemode,
-    created: Timestamp,
-    attempts: Type.Optional(Type.Array(Attempt)),
+    created: Created,
+    attempts: Type.Optional(Type.Array(Attempt, { description: "Every attempt, oldest first; not in lists" })),
   },
   { $id: "Delivery", description: "The delivery of an event to an endpoint or a listener" },
 );
@@ -75,15 +100,13 @@ export const DeliveryListQuery = listQuery({
   event: Type.Optional(idOf("event", { description: "Deliveries of this event" })),
   status: Type.Optional(
     Type.Enum([...DELIVERY_FILTERS], {
-      description:
-        "`retrying`: pending deliveries with a failed attempt. A page of these may be short, or empty, while `has_more` is true",
+      description: "Deliveries with this status. `retrying`: pending deliveries with a failed attempt",
     }),
   ),
   code: Type.Optional(
     Type.String({
       pattern: "^([1-5](\\d\\d|xx)|none)$",
-      description:
-        "The response to the last attempt: a status, a class such as 5xx, or `none` without one. A page may be short, or empty, while `has_more` is true",
+      description: "The response to the last attempt: a status, a class such as 5xx, or `none` without one",
       examples: ["5xx"],
     }),
   ),

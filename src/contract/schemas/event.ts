@@ -1,28 +1,49 @@
 import { type Static, Type } from "typebox";
 import { EVENT_TYPES } from "../event-types.ts";
-import { closed, SEARCH_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, Created, SEARCH_FILTERS, idOf, listOf, listQuery, Livemode, nullable, objectOf } from "./fields.ts";
 
 /** Any object. A record of unknown values would be equivalent, but tests each key of a body against a pattern. */
-const Snapshot = Type.Unsafe<Record<string, unknown>>({
-  type: "object",
-  examples: [{ id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB" }],
-});
+const snapshotOf = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({
+    type: "object",
+    description,
+    examples: [
+      {
+        id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB",
+        object: "customer",
+        email: "ada@example.com",
+        name: "Ada Lovelace",
+        phone: null,
+        metadata: {},
+        livemode: false,
+        created: "2026-11-01T12:00:00Z",
+      },
+    ],
+  });
 
 /** The envelope of an event; `data.previous` exists on `*.updated` only. */
 export const Event = Type.Object(
   {
     id: idOf("event"),
-    object: Type.Literal("event"),
-    type: Type.Enum([...EVENT_TYPES]),
-    created: Timestamp,
+    object: objectOf("event"),
+    type: Type.Enum([...EVENT_TYPES], { description: "What happened to which kind of object" }),
+    created: Created,
     livemode: Livemode,
-    data: Type.Object({
-      object: Snapshot,
-      previous: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: "Previous values of the changed fields" }),
-      ),
-    }),
-    request: Type.Object({ id: nullable(idOf("request")) }),
+    data: Type.Object(
+      {
+        object: snapshotOf("The object right after the change"),
+        previous: Type.Optional(
+          Type.Record(Type.String(), Type.Unknown(), {
+            description: "Previous values of the changed fields, in events of updates",
+          }),
+        ),
+      },
+      { description: "The object that the event is about" },
+    ),
+    request: Type.Object(
+      { id: nullable(idOf("request", { description: "ID of the API request; null if none caused the event" })) },
+      { description: "The API request that caused the event" },
+    ),
   },
   { $id: "Event", description: "A change of a resource, with the resource as it was then" },
 );
@@ -30,7 +51,13 @@ export type Event = Static<typeof Event>;
 
 /** Sandbox only. `data` is the envelope's `data`, or the resource itself, which then becomes `data.object`. */
 export const EventCreate = closed(
-  { type: Type.String({ format: "event-type" }), data: Snapshot },
+  {
+    type: Type.String({
+      format: "event-type",
+      description: "An event type, or one of your own, such as `invoice.sent`",
+    }),
+    data: snapshotOf("The object, or the whole `data` of the event, with `object`"),
+  },
   { $id: "EventCreate", description: "Parameters of a manually created event" },
 );
 export type EventCreate = Static<typeof EventCreate>;
@@ -48,9 +75,9 @@ export type EventReplay = Static<typeof EventReplay>;
 /** The result of a replay: the IDs of its deliveries to endpoints. Listening sessions get the event without one. */
 export const Replay = Type.Object(
   {
-    object: Type.Literal("replay"),
+    object: objectOf("replay"),
     event: idOf("event"),
-    deliveries: Type.Array(idOf("delivery")),
+    deliveries: Type.Array(idOf("delivery"), { description: "IDs of the new deliveries, one for each endpoint" }),
     listeners: Type.Integer({ minimum: 0, description: "Open sessions of `service listen` that get the event" }),
   },
   { $id: "Replay", description: "The result of a replay" },
@@ -72,11 +99,11 @@ export type EventListQuery = Static<typeof EventListQuery>;
 export const DamagedEvent = Type.Object(
   {
     id: idOf("event"),
-    object: Type.Literal("event"),
-    type: Type.Enum([...EVENT_TYPES]),
-    created: Timestamp,
-    data: Type.Null(),
-    damaged: Type.Literal(true),
+    object: objectOf("event"),
+    type: Type.Enum([...EVENT_TYPES], { description: "Type of the event" }),
+    created: Created,
+    data: Type.Null({ description: "Its data cannot be read" }),
+    damaged: Type.Literal(true, { description: "True for a damaged event only" }),
   },
   { $id: "DamagedEvent", description: "An event whose stored body is damaged and cannot be read" },
 );

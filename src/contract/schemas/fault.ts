@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, idOf, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, Created, deleted, idOf, Livemode, nullable, objectOf } from "./fields.ts";
 
 export const FAULT_EFFECTS = ["status", "delay", "disconnect", "lose_response", "truncate"] as const;
 export type FaultEffect = (typeof FAULT_EFFECTS)[number];
@@ -12,32 +12,42 @@ const EFFECT = {
     "`status`: an error response. `delay`: the request is handled later. `disconnect`: the connection is closed before the request has an effect. " +
     "`lose_response`: the request takes effect, then the connection is closed without a response. `truncate`: the connection is closed after half of the response's body",
 };
-const Method = Type.Enum([...FAULT_METHODS], { description: "Null for every method" });
+const Method = Type.Enum([...FAULT_METHODS], { description: "HTTP method; null for every method", examples: ["POST"] });
+const MATCH = { description: "The requests that get the fault" };
 const Path = Type.String({
   format: "fault-path",
   maxLength: LIMITS.faultPathLength,
   description: "Path of an operation. `{id}` stands for any ID, `*` at the end for any text",
   examples: ["/v1/orders*"],
 });
-const Status = Type.Enum([...FAULT_STATUSES], { examples: [503] });
+const Status = Type.Enum([...FAULT_STATUSES], { description: "For the effect `status`", examples: [503] });
 /** Without an example: an example of a fault has one effect. */
-const Delay = Type.Integer({ minimum: 1, maximum: LIMITS.maxFaultDelayMilliseconds });
+const Delay = Type.Integer({
+  minimum: 1,
+  maximum: LIMITS.maxFaultDelayMilliseconds,
+  description: "For the effect `delay`, in milliseconds",
+});
 const RATE = { minimum: 0, maximum: 1, description: "Part of the matching requests that get it" };
-const Times = Type.Integer({ minimum: 1, maximum: LIMITS.maxFaultTimes, examples: [5] });
+const Times = Type.Integer({
+  minimum: 1,
+  maximum: LIMITS.maxFaultTimes,
+  description: "How many requests get it; null for no limit",
+  examples: [5],
+});
 
 export const Fault = Type.Object(
   {
     id: idOf("fault"),
-    object: Type.Literal("fault"),
-    match: Type.Object({ method: nullable(Method), path: Path }),
+    object: objectOf("fault"),
+    match: Type.Object({ method: nullable(Method), path: Path }, MATCH),
     effect: Type.Enum([...FAULT_EFFECTS], EFFECT),
     status: nullable(Type.Integer({ description: "Of the effect `status`", examples: [503] })),
     delay_ms: nullable(Type.Integer({ description: "Of the effect `delay`" })),
-    rate: Type.Number(RATE),
-    times: nullable(Type.Integer({ description: "How many requests get it; null for no limit" })),
+    rate: Type.Number({ ...RATE, examples: [1] }),
+    times: nullable(Type.Integer({ description: "How many requests get it; null for no limit", examples: [5] })),
     injected: Type.Integer({ minimum: 0, description: "How many requests got it so far" }),
     livemode: Livemode,
-    created: Timestamp,
+    created: Created,
   },
   { $id: "Fault", description: "A fault that requests to the sandbox get, to test how a client handles it" },
 );
@@ -45,7 +55,7 @@ export type Fault = Static<typeof Fault>;
 
 export const FaultCreate = closed(
   {
-    match: closed({ method: Type.Optional(nullable(Method)), path: Path }),
+    match: closed({ method: Type.Optional(nullable(Method)), path: Path }, MATCH),
     effect: Type.Enum([...FAULT_EFFECTS], EFFECT),
     status: Type.Optional(nullable(Status)),
     delay_ms: Type.Optional(nullable(Delay)),
@@ -57,7 +67,7 @@ export const FaultCreate = closed(
 export type FaultCreate = Static<typeof FaultCreate>;
 
 export const FaultList = Type.Object(
-  { object: Type.Literal("list"), data: Type.Array(Fault) },
+  { object: objectOf("list"), data: Type.Array(Fault, { description: "The faults" }) },
   { $id: "FaultList", description: "All faults, in the order in which they are tried" },
 );
 export type FaultList = Static<typeof FaultList>;

@@ -92,24 +92,24 @@ export function inputSchema(kind: Kind, field: Field): TSchema {
 
 function schemaOf(kind: Kind, field: Field, side: "request" | "response", limits: object = {}): TSchema {
   const { type, about, described, of = "", examples } = field;
-  const description = "custom" in resourceOf(kind) ? described?.[side] : about;
+  const description = "custom" in resourceOf(kind) ? (described?.[side] ?? described?.both) : about;
   const options = {
     ...(description && { description }),
     ...(examples && { examples: examples.slice(0, 1) }),
     ...limits,
   };
   if (type === "id") return idOf(of as IdKind, options);
-  if (type === "list") return listSchema(of, side);
+  if (type === "list") return listSchema(of, side, { ...(description && { description }) });
   const choices = choicesOf(kind, field);
   return Type.Unsafe({ ...typeOf(type).schema, ...(choices && { enum: choices }), ...options });
 }
 
-function listSchema(of: string, side: "request" | "response"): TSchema {
+function listSchema(of: string, side: "request" | "response", described: { description?: string }): TSchema {
   const { schema, itemLimits, limits } = itemTypeOf(of);
   const item = { ...schema, ...(of === "scope" && { enum: SCOPES }) };
-  if (side === "response") return Type.Array(Type.Unsafe(item));
+  if (side === "response") return Type.Array(Type.Unsafe(item), described);
   const all = of === "scope" ? { ...limits, maxItems: SCOPES.length } : limits;
-  return Type.Array(Type.Unsafe({ ...item, ...itemLimits }), all);
+  return Type.Array(Type.Unsafe({ ...item, ...itemLimits }), { ...all, ...described });
 }
 
 /** A list or a boolean has a value always. */

@@ -1,5 +1,5 @@
-import { type TSchema, Type } from "typebox";
-import type { IdKind } from "../ids.ts";
+import { type TSchema, type TSchemaOptions, Type } from "typebox";
+import { type IdKind, nounOfId } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 
 /** Fields that several resources share. Formats (`email`, `phone`, `timestamp` …) are checked by the platform. */
@@ -13,7 +13,12 @@ export const Metadata = Type.Record(Type.String(), Type.String(), {
 export const MetadataInput = Type.Record(
   Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }),
   Type.String({ maxLength: LIMITS.metadataValueLength }),
-  { maxProperties: LIMITS.metadataKeys, additionalProperties: false, examples: [METADATA_EXAMPLE] },
+  {
+    maxProperties: LIMITS.metadataKeys,
+    additionalProperties: false,
+    description: "Your own string pairs",
+    examples: [METADATA_EXAMPLE],
+  },
 );
 
 /** Merged into the existing metadata; `null` or an empty string removes a key. */
@@ -28,23 +33,35 @@ export const MetadataPatch = Type.Record(
   },
 );
 
-export const Timestamp = Type.String({ format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" });
+export function timestamp(description: string) {
+  return Type.String({ format: "timestamp", description });
+}
+
+export const Created = timestamp("When it was created: YYYY-MM-DDTHH:MM:SSZ, UTC");
 
 export function idOf(kind: IdKind, options: object = {}) {
-  return Type.String({ ...options, format: `${kind}-id` });
+  return Type.String({ description: `ID of the ${nounOfId(kind)}`, ...options, format: `${kind}-id` });
+}
+
+/** The member `object`, which tells kinds of objects apart. */
+export function objectOf<const Name extends string>(name: Name) {
+  return Type.Literal(name, { description: "Kind of the object" });
 }
 
 export const Livemode = Type.Boolean({ description: "False in the sandbox", examples: [false] });
 
-export function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()]);
+export function nullable<Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) {
+  return Type.Union([schema, Type.Null()], options);
 }
+
+/** Options of a member that is null in the state that examples show. */
+export const NULL_IN_EXAMPLES = { examples: [null] };
 
 /**
  * A secret that only one response shows: the one that creates it. `x-secret` marks it, also in the OpenAPI document.
  */
 export function secretShownOnce(description: string) {
-  return Type.String({ description, "x-secret": true });
+  return Type.String({ description, "x-secret": true, examples: ["…"] });
 }
 
 /** An object with the named fields and no others. */
@@ -95,7 +112,7 @@ export const SEARCH_FILTERS = {
       description:
         "Text that a value contains, ignoring case: an ID, an email address, a name, an amount such as 19.99, metadata. " +
         `Or up to ${LIMITS.maxPageSize} IDs, separated by commas, to find what contains any of them. ` +
-        `A request searches ${LIMITS.searchedRows} items of at most 4 MiB, so a page may be short, or empty, while \`has_more\` is true`,
+        `A request searches ${LIMITS.searchedRows} items of at most 4 MiB`,
       examples: ["ada@example.com"],
     }),
   ),
@@ -106,10 +123,13 @@ export const SEARCH_FILTERS = {
 export function listOf<Item extends TSchema>(item: Item, name: string) {
   return Type.Object(
     {
-      object: Type.Literal("list"),
-      data: Type.Array(item),
-      has_more: Type.Boolean(),
-      next_cursor: nullable(Type.String({ description: "Cursor of the next page; null on the last page" })),
+      object: objectOf("list"),
+      data: Type.Array(item, { description: "The items of the page" }),
+      has_more: Type.Boolean({ description: "True if there are more items after this page", examples: [false] }),
+      next_cursor: nullable(
+        Type.String({ description: "Cursor of the next page; null on the last page" }),
+        NULL_IN_EXAMPLES,
+      ),
     },
     { $id: name, description: "A page of a list, newest first" },
   );
@@ -118,7 +138,11 @@ export function listOf<Item extends TSchema>(item: Item, name: string) {
 /** The response of DELETE. */
 export function deleted<Name extends IdKind>(object: Name, schemaName: string) {
   return Type.Object(
-    { id: idOf(object), object: Type.Literal(object), deleted: Type.Literal(true) },
+    {
+      id: idOf(object),
+      object: objectOf(object),
+      deleted: Type.Literal(true, { description: "Confirms the deletion" }),
+    },
     { $id: schemaName, description: "A deleted resource" },
   );
 }

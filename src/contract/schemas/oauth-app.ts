@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
-import { closed, deleted, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import { closed, Created, deleted, idOf, listOf, Livemode, nullable, objectOf, secretShownOnce } from "./fields.ts";
 
 const { name, ...others } = valueSchemas("oauth_app");
 
@@ -8,11 +8,14 @@ const { name, ...others } = valueSchemas("oauth_app");
 export const OAuthApp = Type.Object(
   {
     id: idOf("oauth_app"),
-    object: Type.Literal("oauth_app"),
+    object: objectOf("oauth_app"),
     name,
-    client_id: Type.String({ examples: ["app_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
+    client_id: Type.String({
+      description: "Client ID for OAuth; the same as `id`",
+      examples: ["app_06Fv3Tt0q1Yd8mWc5KxLrB"],
+    }),
     ...others,
-    created: Timestamp,
+    created: Created,
     livemode: Livemode,
     client_secret: Type.Optional(
       nullable(secretShownOnce("Shown at creation and rotation only; a public app has none")),

@@ -13,6 +13,7 @@ import {
 } from "../resources.ts";
 import {
   closed,
+  Created,
   SEARCH_FILTERS,
   deleted,
   idOf,
@@ -22,7 +23,7 @@ import {
   Metadata,
   MetadataInput,
   MetadataPatch,
-  Timestamp,
+  objectOf,
 } from "./fields.ts";
 import { createSchemas, inputSchema, updateSchemas, valueSchema, valueSchemas } from "./field-schemas.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
@@ -59,11 +60,11 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
   const object = Type.Object(
     {
       id: idOf(kind),
-      object: Type.Literal(kind),
+      object: objectOf(kind),
       ...valueSchemas(kind),
       metadata: Metadata,
       livemode: Livemode,
-      created: Timestamp,
+      created: Created,
     },
     { $id: name, description: withArticle(noun).replace("a", "A") },
   );

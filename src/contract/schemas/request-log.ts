@@ -1,7 +1,17 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { FAULT_EFFECTS } from "./fault.ts";
-import { SEARCH_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import {
+  Created,
+  SEARCH_FILTERS,
+  idOf,
+  listOf,
+  listQuery,
+  Livemode,
+  nullable,
+  NULL_IN_EXAMPLES,
+  objectOf,
+} from "./fields.ts";
 
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
@@ -10,14 +20,24 @@ export type RequestMethod = (typeof REQUEST_METHODS)[number];
 export const RequestLog = Type.Object(
   {
     id: idOf("request", { description: "ID of the request, as in the Request-Id header" }),
-    object: Type.Literal("request_log"),
-    method: Type.Enum([...REQUEST_METHODS]),
-    path: Type.String({ description: "Without the query; in place of an ID, what could be a secret appears as {id}" }),
-    status: Type.Integer({
-      description: "101 for a session of `service listen`, 503 for a request that the fault `disconnect` cut off",
+    object: objectOf("request_log"),
+    method: Type.Enum([...REQUEST_METHODS], { description: "HTTP method" }),
+    path: Type.String({
+      examples: ["/v1/customers"],
+      description: "Without the query; in place of an ID, what could be a secret appears as {id}",
     }),
-    duration_ms: Type.Number(),
-    key: nullable(Type.String({ description: "ID of the API key; null for access tokens" })),
+    status: Type.Integer({
+      examples: [200],
+      description:
+        "HTTP status: 101 for a session of `service listen`, 503 for a request that the fault `disconnect` cut off",
+    }),
+    duration_ms: Type.Number({ description: "Duration in milliseconds", examples: [12.3] }),
+    key: nullable(
+      Type.String({
+        description: "ID of the API key; null for access tokens",
+        examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"],
+      }),
+    ),
     user: nullable(Type.String({ description: "ID of the access token's user" })),
     idempotency_key: nullable(
       Type.String({
@@ -25,12 +45,13 @@ export const RequestLog = Type.Object(
           "Digest of the Idempotency-Key: equal for requests with the same key. The filter `query` also finds the key itself",
       }),
     ),
-    error_code: nullable(Type.String()),
+    error_code: nullable(Type.String({ description: "Code of the error response; null without one" })),
     fault: nullable(
       Type.Object(
-        { id: idOf("fault"), effect: Type.Enum([...FAULT_EFFECTS]) },
+        { id: idOf("fault"), effect: Type.Enum([...FAULT_EFFECTS], { description: "Effect of the fault" }) },
         { description: "The fault that it got" },
       ),
+      NULL_IN_EXAMPLES,
     ),
     client: nullable(
       Type.String({ description: "`service-cli` for a request of the command `service`; null for all others" }),
@@ -38,22 +59,25 @@ export const RequestLog = Type.Object(
     left_out: Type.Integer({
       description: `Requests of the credential with the same status 403 that followed within the second and are not in the log: it keeps ${LIMITS.loggedRefusalsPerSecond} a second`,
     }),
-    livemode: Type.Boolean(),
-    created: Timestamp,
+    livemode: Livemode,
+    created: Created,
   },
   { $id: "RequestLog" },
 );
 export type RequestLog = Static<typeof RequestLog>;
 
-const Headers = Type.Record(Type.String(), Type.String());
+const headersOf = (message: string) =>
+  Type.Record(Type.String(), Type.String(), {
+    description: `Headers of the ${message}; an ellipsis in place of values that are not stored`,
+  });
 
 /** The content of request and response. Secrets, and the values of most headers, are replaced by an ellipsis. */
 const EXCHANGE = {
-  client_address: nullable(Type.String()),
+  client_address: nullable(Type.String({ description: "IP address of the client", examples: ["203.0.113.7"] })),
   query: nullable(Type.String({ description: "The query string" })),
-  request_headers: nullable(Headers),
+  request_headers: nullable(headersOf("request")),
   request_body: nullable(Type.String({ description: "The first 16,384 characters, without secrets" })),
-  response_headers: nullable(Headers),
+  response_headers: nullable(headersOf("response")),
   response_body: nullable(Type.String({ description: "The first 16,384 characters, without secrets" })),
 };
 const Exchange = Type.Object(EXCHANGE);
@@ -77,12 +101,12 @@ export const RequestLogDetail = Type.Object(
 export type RequestLogDetail = Static<typeof RequestLogDetail>;
 
 export const RequestLogListQuery = listQuery({
-  method: Type.Optional(Type.Enum([...REQUEST_METHODS])),
-  path: Type.Optional(Type.String({ examples: ["/v1/customers"] })),
+  method: Type.Optional(Type.Enum([...REQUEST_METHODS], { description: "HTTP method" })),
+  path: Type.Optional(Type.String({ description: "Exact path, without the query", examples: ["/v1/customers"] })),
   status: Type.Optional(
     Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx", examples: ["4xx"] }),
   ),
-  key: Type.Optional(Type.String({ format: "api_key-id" })),
+  key: Type.Optional(idOf("api_key", { description: "Requests with this API key" })),
   reads: Type.Optional(
     Type.Enum(["failed"], { description: "`failed`: of the GET and HEAD requests, only those that failed" }),
   ),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { closed, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, Created, Livemode, nullable, objectOf, timestamp } from "./fields.ts";
 
 const SnapshotName = Type.String({
   format: "snapshot-name",
@@ -9,8 +9,8 @@ const SnapshotName = Type.String({
 
 export const Sandbox = Type.Object(
   {
-    object: Type.Literal("sandbox"),
-    reset_at: Type.String({ ...Timestamp, description: "When the sandbox was started again, in real time" }),
+    object: objectOf("sandbox"),
+    reset_at: timestamp("When the sandbox was started again, in real time"),
     snapshot: nullable(Type.String({ description: "The snapshot that it was restored to; null if it is empty" })),
     livemode: Livemode,
   },
@@ -34,13 +34,13 @@ export type SandboxReset = Static<typeof SandboxReset>;
 export const Snapshot = Type.Object(
   {
     name: SnapshotName,
-    object: Type.Literal("snapshot"),
+    object: objectOf("snapshot"),
     objects: Type.Integer({ minimum: 0, description: "Business objects, such as customers and orders" }),
     offset_seconds: Type.Integer({
       minimum: 0,
       description: "Offset of the sandbox's time from real time, in seconds",
     }),
-    created: Timestamp,
+    created: Created,
     livemode: Livemode,
   },
   { $id: "Snapshot", description: "A saved copy of the sandbox: its objects, endpoints and time" },
@@ -54,7 +54,7 @@ export const SnapshotCreate = closed(
 export type SnapshotCreate = Static<typeof SnapshotCreate>;
 
 export const SnapshotList = Type.Object(
-  { object: Type.Literal("list"), data: Type.Array(Snapshot) },
+  { object: objectOf("list"), data: Type.Array(Snapshot, { description: "The snapshots" }) },
   { $id: "SnapshotList", description: "All snapshots, newest first" },
 );
 export type SnapshotList = Static<typeof SnapshotList>;

@@ -1,6 +1,18 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
+import {
+  closed,
+  Created,
+  deleted,
+  idOf,
+  listOf,
+  Livemode,
+  nullable,
+  NULL_IN_EXAMPLES,
+  objectOf,
+  secretShownOnce,
+  timestamp,
+} from "./fields.ts";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 
 const { status, ...values } = valueSchemas("webhook_endpoint");
@@ -9,9 +21,9 @@ const { status, ...values } = valueSchemas("webhook_endpoint");
 export const WebhookEndpoint = Type.Object(
   {
     id: idOf("webhook_endpoint"),
-    object: Type.Literal("webhook_endpoint"),
+    object: objectOf("webhook_endpoint"),
     ...values,
-    header_names: Type.Array(Type.String(), {
+    header_names: Type.Array(Type.String({ examples: ["X-Api-Key"] }), {
       description: "Names of the headers that every attempt sends. Their values are not shown",
     }),
     status,
@@ -19,8 +31,9 @@ export const WebhookEndpoint = Type.Object(
       Type.Enum(["user", "gone"], {
         description: "Why it is disabled: `user` by a request, `gone` by a response with 410 Gone",
       }),
+      NULL_IN_EXAMPLES,
     ),
-    disabled_at: nullable(Timestamp),
+    disabled_at: nullable(timestamp("When it was disabled; null while it is enabled"), NULL_IN_EXAMPLES),
     health: Type.Object(
       {
         failing_since: nullable(
@@ -28,6 +41,7 @@ export const WebhookEndpoint = Type.Object(
             format: "timestamp",
             description: "First of the attempts that failed in a row; null while the endpoint is healthy",
           }),
+          NULL_IN_EXAMPLES,
         ),
       },
       {
@@ -35,10 +49,11 @@ export const WebhookEndpoint = Type.Object(
       },
     ),
     livemode: Livemode,
-    created: Timestamp,
-    secret_created: Timestamp,
+    created: Created,
+    secret_created: timestamp("When the signing secret was created"),
     previous_secret_until: nullable(
-      Type.String({ format: "timestamp", description: "End of the overlap while both secrets sign" }),
+      timestamp("End of the overlap while both secrets sign; null without one"),
+      NULL_IN_EXAMPLES,
     ),
     secret: Type.Optional(secretShownOnce("Signing secret of deliveries; shown at creation and rotation only")),
   },
@@ -87,6 +102,7 @@ export const SecretRotate = closed(
         minimum: 0,
         maximum: LIMITS.maxSecretOverlapSeconds,
         default: LIMITS.secretOverlapSecondsDefault,
+        description: "How long the previous secret signs, too, in seconds",
       }),
     ),
   },

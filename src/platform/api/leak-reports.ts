@@ -44,8 +44,10 @@ export const LeakFeedback = Type.Array(
       pattern: "^[0-9a-f]{64}$",
       examples: ["0".repeat(64)],
     }),
-    token_type: Type.String({ examples: ["service_api_key"] }),
-    label: Type.Enum(["true_positive", "false_positive"]),
+    token_type: Type.String({ description: "The `type` of the report", examples: ["service_api_key"] }),
+    label: Type.Enum(["true_positive", "false_positive"], {
+      description: "`true_positive` for a credential of this platform, which is revoked",
+    }),
   }),
   {
     $id: "LeakFeedback",

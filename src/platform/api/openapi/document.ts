@@ -15,16 +15,20 @@ environment, live or sandbox, and cannot access anything else.
 
 **Bodies** are JSON of at most ${LIMITS.bodyBytes / 1024 ** 2} MiB. Unknown fields are rejected, never ignored. Times are UTC, \`YYYY-MM-DDTHH:MM:SSZ\`.
 
-**Lists** are newest first. \`next_cursor\` leads to the next page, with the same filters.
+**Lists** are newest first. \`next_cursor\` leads to the next page, with the same filters. Filters can return fewer items than
+\`limit\`, or none: continue until \`has_more\` is false.
 
 **Errors** are problem details (RFC 9457) with a stable \`code\`; [each has a page](${PROBLEMS_PATH}).
 
-**Idempotency**: every POST accepts an \`Idempotency-Key\`. For ${LIMITS.idempotencySeconds / 3600} hours a repeated request returns the first response.
+**Idempotency**: send a new \`Idempotency-Key\` with every POST, and the same one when you repeat it. For ${LIMITS.idempotencySeconds / 3600} hours a
+repeated request returns the first response.
 
 **Versions**: \`Service-Version\` selects a version by its date (default: the account's pinned version).
 
-**Events** are delivered to webhook endpoints, signed, at least once. In the sandbox they can be listened to as well, over a
-WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).`;
+**Events** are delivered to webhook endpoints, signed, at least once. In the sandbox, \`service listen\` also receives them, over a
+WebSocket (\`${LISTEN_PATH}\`, subprotocol \`${LISTEN_SUBPROTOCOL}\`).
+
+To generate a client, use the [OpenAPI document](/openapi.json).`;
 
 /** Facts about the platform that serves the document. */
 interface DocumentFacts {

@@ -18,8 +18,8 @@ interface Keywords {
   minimum?: number;
 }
 
-/** Returns a response that fits the schema, with all required fields. */
-export function exampleResponse(schema: TSchema): unknown {
+/** Returns a response that fits the schema, with all required fields and these optional ones. */
+export function exampleResponse(schema: TSchema, optional: readonly string[] = []): unknown {
   const { type, properties = {}, required = [], items, anyOf, minimum = 0 } = schema as Keywords;
   const stated = statedExample(schema);
   if (stated !== undefined) return stated;
@@ -28,7 +28,7 @@ export function exampleResponse(schema: TSchema): unknown {
   }
   switch (type) {
     case "object":
-      return Object.fromEntries(required.map((name) => [name, exampleResponse(properties[name]!)]));
+      return Object.fromEntries([...required, ...optional].map((name) => [name, exampleResponse(properties[name]!)]));
     case "array":
       return items === undefined ? [] : [exampleResponse(items)];
     case "string":
@@ -52,31 +52,35 @@ export function sampleObject(type: EventType): Record<string, unknown> {
 }
 
 /** Returns the fields of an endpoint that an event of a type tells about. */
-function sampleHealth(type: EventType, { health, disabled_at: disabledAt }: Record<string, unknown>) {
-  const isDisabled = type === "webhook_endpoint.disabled";
-  return {
-    disabled_reason: isDisabled ? "gone" : null,
-    disabled_at: isDisabled ? disabledAt : null,
-    health: type === "webhook_endpoint.failing" ? health : { failing_since: null },
-  };
+function sampleHealth(type: EventType, { created }: Record<string, unknown>) {
+  if (type === "webhook_endpoint.disabled") return { disabled_reason: "gone", disabled_at: created };
+  return type === "webhook_endpoint.failing" ? { health: { failing_since: created } } : {};
 }
 
-/** Returns a request body with the required fields, and the optional ones that have an example. */
+/**
+ * Returns a request body with the required fields, and the optional ones that have an example, except for IDs: the reader
+ * has no object with that ID.
+ */
 export function exampleRequest(schema: TSchema): unknown {
   const { properties = {}, required = [] } = schema as Keywords;
   const shown = Object.entries(properties).flatMap(([name, property]) => {
-    const isShown = required.includes(name) || statedExample(property) !== undefined;
+    const isShown = required.includes(name) || (statedExample(property) !== undefined && !isId(property));
     return isShown ? [[name, exampleResponse(property)] as const] : [];
   });
   return Object.fromEntries(shown);
 }
 
+function isId(schema: TSchema): boolean {
+  const { format = "", anyOf } = schema as Keywords;
+  return anyOf === undefined ? format.endsWith("-id") : isId(anyOf[0]!);
+}
+
 /** Returns the example in the schema, its default or a possible value; undefined if the schema states none. */
 export function statedExample(schema: TSchema): unknown {
   const { const: constant, enum: names, examples, format, anyOf, default: usual } = schema as Keywords;
+  if (examples !== undefined) return examples[0];
   if (anyOf !== undefined) return statedExample(anyOf[0]!);
   if (constant !== undefined) return constant;
-  if (examples !== undefined) return examples[0];
   if (usual !== undefined) return usual;
   if (names !== undefined) return names[0];
   const keywords = (format === undefined ? undefined : keywordsOfFormat(format)) as Keywords | undefined;

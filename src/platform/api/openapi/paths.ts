@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
+import { RESOURCE_GUIDES } from "../../../contract/resource-guides.ts";
 import { kindOfPath, RESOURCES } from "../../../contract/resources.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import { exampleResponse, exampleRequest, statedExample } from "./examples.ts";
@@ -36,7 +37,11 @@ function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json
   };
 }
 
-function descriptionOf({ scope, session, sandboxOnly }: Operation): string {
+function descriptionOf({ details, ...operation }: Operation): string {
+  return [...(details === undefined ? [] : [details]), needsOf(operation)].join("\n\n");
+}
+
+function needsOf({ scope, session, sandboxOnly }: Omit<Operation, "details">): string {
   if (session !== undefined) {
     const who = session === "owner" ? "an owner of the account" : "a person";
     return `Requires ${who} who is signed in to the dashboard, not a key or token.`;
@@ -77,12 +82,12 @@ function idParameter(path: string, schemas: Schemas): Json {
   const { id: itemId, name } = (item?.anyOf?.[0] ?? item)?.properties ?? {};
   // An item may have null instead of an ID; a path may not.
   const id = itemId?.anyOf?.[0] ?? itemId ?? name;
-  const { description: _, ...schema } = id === undefined ? { type: "string" } : schemas.place(id);
+  const { description = "ID of the resource", ...schema } = id === undefined ? { type: "string" } : schemas.place(id);
   return {
     name: "id",
     in: "path",
     required: true,
-    description: itemId === undefined && name !== undefined ? "Name of the resource" : "ID of the resource",
+    description,
     schema,
     ...(id === undefined ? {} : { example: exampleResponse(id) }),
   };
@@ -115,7 +120,7 @@ function requestBody(body: TSchema, schemas: Schemas): Json {
   };
 }
 
-function response({ method, query, response: schema, status }: Operation, schemas: Schemas): Json {
+function response({ method, query, response: schema, status, shows }: Operation, schemas: Schemas): Json {
   const { description = "Done" } = schema as { description?: string };
   const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
   return {
@@ -125,7 +130,7 @@ function response({ method, query, response: schema, status }: Operation, schema
       ...(hasPages ? (["Link"] as const) : []),
       ...(method === "POST" ? (["IdempotentReplayed"] as const) : []),
     ),
-    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleResponse(schema) } },
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleResponse(schema, shows) } },
   };
 }
 
@@ -136,13 +141,15 @@ interface Tag {
 
 export const WEBHOOK_TAG: Tag = {
   name: "Webhooks",
-  description: "Requests from the platform to webhook endpoints: one signed POST per event.",
+  description:
+    "Requests from the platform to webhook endpoints: one signed POST per event.\n\nVerify the signature of each, store the event's ID, and respond with 2xx within 10 seconds: [Receiving webhooks](/docs/guides/receiving-webhooks.html).",
 };
 
 /** Returns the group of a path in the document: its resource. */
 export function tagOf(path: string): Tag {
-  const { labels, about } = RESOURCES[kindOfPath(path)];
-  return { name: labels, description: about };
+  const kind = kindOfPath(path);
+  const { labels, about } = RESOURCES[kind];
+  return { name: labels, description: `${about}\n\n${RESOURCE_GUIDES[kind]}` };
 }
 
 /** Returns the groups of all paths, in the order of the operations. */

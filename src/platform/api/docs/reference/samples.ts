@@ -27,6 +27,7 @@ function curl(operation: Operation, baseUrl: string): string {
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
+    ...(method === "POST" ? [`-H "Idempotency-Key: $(uuidgen)"`] : []),
     ...(body === undefined
       ? []
       : [`-H "Content-Type: application/json"`, `-d ${shellWord(JSON.stringify(body.example))}`]),
@@ -36,6 +37,7 @@ function curl(operation: Operation, baseUrl: string): string {
 function node(operation: Operation, baseUrl: string): string {
   const { method, body, success } = operation;
   const headers = ["Authorization: `Bearer ${process.env.SERVICE_API_KEY}`"];
+  if (method === "POST") headers.push(`"Idempotency-Key": crypto.randomUUID()`);
   if (body !== undefined) headers.push(`"Content-Type": "application/json"`);
   return [
     `const response = await fetch("${baseUrl}${examplePath(operation)}", {`,

@@ -7,7 +7,6 @@ import MarkdownIt from "markdown-it";
 import { escape, highlight } from "./highlight.js";
 
 const markdown = new MarkdownIt({ highlight });
-const API = "/docs";
 const ASSETS = "/dashboard/assets/";
 /** A page with fewer sections has no list of them. */
 const MIN_SECTIONS = 3;
@@ -36,23 +35,38 @@ export async function buildGuides(root, folder) {
     if (name.endsWith(".woff2")) copyFileSync(join(fonts, name), join(folder, name));
   const docs = join(root, "docs");
   for (const name of readdirSync(docs)) if (name.endsWith(".svg")) copyFileSync(join(docs, name), join(folder, name));
+  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES, siteHeader } = await contract(root);
   const groups = groupsOf(docs);
   const pages = groups.flatMap(({ pages }) => pages.flatMap(({ file }) => pagesOf(docs, file)));
   const home = { file: "README.md", name: "index", title: "Documentation", text: read(docs, "README.md") };
   const anchors = new Map(
     pages.flatMap(({ file, name, text }) => sectionsOf(text).map(({ id }) => [`${file}#${id}`, `${name}.html#${id}`])),
   );
-  const entries = await apiEntries(root);
+  const entries = [
+    ...OPERATIONS.map(({ name, summary, details = "", method, path }) => {
+      const { labels } = RESOURCES[kindOfPath(path)];
+      const url = `/docs/reference/${referenceName(labels)}#${name}`;
+      return { title: summary, page: `API: ${labels}`, url, words: `${details} ${method} ${path}` };
+    }),
+    ...EVENT_TYPES.map((type) => {
+      const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());
+      const url = `/docs/reference/webhooks-${referenceName(type.split(".", 1)[0])}#on${name}`;
+      return { title: type, page: "API: Webhooks", url, words: "Event type" };
+    }),
+  ];
   for (const [i, page] of [home, ...pages].entries()) {
     const tokens = markdown.parse(page.text, {});
-    prepare(tokens, page, anchors);
+    prepare(tokens, page, anchors, ERRORS);
     const rendered = markdown.renderer.render(tokens, markdown.options, {});
     // Both may be wider than the page, and are then scrolled with the keyboard, too.
-    const content = rendered.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">');
+    const scrolled = rendered
+      .replaceAll(/<table>(?=\s*<thead>\s*<tr>\s*<th>Flag<)/g, '<table class="flags">')
+      .replaceAll(/<(pre|table)(?=[ >])/g, '<$1 tabindex="0"');
+    const content = withNote(page, scrolled);
     const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
     writeFileSync(
       join(folder, `${page.name}.html`),
-      htmlOf({ page, content, sections: headingsOf(tokens), groups, previous, next }),
+      htmlOf({ page, content, sections: headingsOf(tokens), groups, previous, next, siteHeader }),
     );
     for (const { id, heading, words } of i === 0 ? [] : sectionsOf(page.text)) {
       entries.push({ title: heading, page: page.title, url: `${page.name}.html#${id}`, words });
@@ -61,8 +75,22 @@ export async function buildGuides(root, folder) {
   const missing = { file: "", title: "Page not found" };
   const content = `<h1>Page not found</h1>\n<p>Choose a page from the menu, search, or see <a href="index.html">all pages</a>.</p>`;
   // Hosts of static files serve a file of this name, too.
-  writeFileSync(join(folder, "404.html"), htmlOf({ page: missing, content, sections: [], groups }));
+  writeFileSync(join(folder, "404.html"), htmlOf({ page: missing, content, sections: [], groups, siteHeader }));
   writeFileSync(join(folder, "search.json"), JSON.stringify(entries));
+}
+
+/** What differs when the package was installed in a project, or where a part of a page belongs. */
+function withNote({ file, name, text }, content) {
+  const up =
+    file === "commands.md" && name !== "commands" ? '<p class="up"><a href="commands.html">Commands</a></p>\n' : "";
+  const types =
+    up === "" && file !== "README.md" && file !== "commands.md" && /^(?:\w+=\S+ )?service /m.test(codeOf(text));
+  const note = `<p class="note">Commands begin with <code>service</code> here. In a project, type <code>npx service-cli</code> instead.</p>`;
+  return `${up}${types ? content.replace("</h1>", `</h1>\n${note}`) : content}`;
+}
+
+function codeOf(text) {
+  return [...text.matchAll(/^```sh.*\n([^]*?)^```$/gm)].map(([, code]) => code).join("");
 }
 
 /** Returns the lists of docs/README.md. */
@@ -72,12 +100,18 @@ function groupsOf(docs) {
     .slice(1)
     .map((section) => ({
       name: section.split("\n", 1)[0],
-      pages: [...section.matchAll(/\[([^\]]+)\]\(([\w-]+\.md)\)/g)].map(([, title, file]) => ({ title, file })),
+      pages: [...section.matchAll(/\[([^\]]+)\]\(([\w-]+\.md|\.\.\/README\.md)(?:#install)?\)/g)].map(
+        ([, title, file]) => ({
+          title,
+          file,
+        }),
+      ),
     }));
 }
 
 /** Returns the pages of a file: a long one has a page for each of its sections. */
 function pagesOf(docs, file) {
+  if (file === FRONT_PAGE) return [quickStart(docs)];
   const text = read(docs, file);
   const name = basename(file, ".md");
   const page = { file, name, title: titleOf(text), text };
@@ -92,12 +126,33 @@ function pagesOf(docs, file) {
   ];
 }
 
+const FRONT_PAGE = "../README.md";
+
+/** The part of the front page that says how to begin. */
+function quickStart(docs) {
+  const sections = read(docs, FRONT_PAGE).split(/^(?=## )/m);
+  const text = ["Install", "Quick start"].map((title) =>
+    sections.find((section) => section.startsWith(`## ${title}\n`)),
+  );
+  const title = "Install and quick start";
+  return {
+    file: FRONT_PAGE,
+    name: "quick-start",
+    title,
+    text: `# ${title}\n\n${text.join("").replaceAll("](docs/", "](")}`,
+  };
+}
+
 /** Returns the headings of a page with the words of their sections. */
 function sectionsOf(text) {
   const sections = [];
   let isCode = false;
   for (const line of text.split("\n")) {
-    if (line.startsWith("```")) isCode = !isCode;
+    if (line.startsWith("```")) {
+      isCode = !isCode;
+      // Code is no part of a sentence.
+      if (sections.length > 0) sections.at(-1).words += "· ";
+    }
     const heading = isCode ? undefined : /^#+ (.*)$/.exec(line)?.[1];
     if (heading !== undefined) sections.push({ id: idOf(heading), heading: plain(heading), words: "" });
     else if (sections.length > 0 && !line.startsWith("```")) sections.at(-1).words += `${plain(line)} `;
@@ -109,13 +164,25 @@ function sectionsOf(text) {
 }
 
 /** Gives headings their anchors, and links the files that they lead to on this site. */
-function prepare(tokens, { file, text }, anchors) {
+function prepare(tokens, { file, text }, anchors, errors) {
   const isPart = !/^# /m.test(text);
   for (const [i, token] of tokens.entries()) {
     // A part of a longer file begins with a heading of the second level.
     if (isPart && token.type.startsWith("heading_")) token.tag = `h${Number(token.tag[1]) - 1}`;
     if (token.type === "heading_open") token.attrSet("id", idOf(tokens[i + 1].content));
+    const code =
+      tokens[i + 1]?.children?.length === 1 && tokens[i + 1].children[0].type === "code_inline"
+        ? tokens[i + 1].children[0].content
+        : undefined;
+    // Each error code can be linked to: those of the API have a heading, the others a row.
+    if (file === "errors.md" && code !== undefined && token.type === "td_open" && tokens[i - 1].type === "tr_open")
+      tokens[i - 1].attrSet("id", code);
+    if (token.type === "heading_open" && Object.hasOwn(errors, code ?? "")) linkProblem(tokens[i + 1], code);
     if (token.type === "heading_close" && token.tag !== "h1") addAnchor(tokens[i - 1]);
+    for (const child of file === "README.md" ? (token.children ?? []) : []) {
+      if (child.type === "code_inline" && /^\/(docs|openapi\.json)$/.test(child.content))
+        [child.type, child.content] = ["html_inline", `<a href="${child.content}"><code>${child.content}</code></a>`];
+    }
     const links = (token.children ?? []).filter(({ type }) => /^link_(open|close)$/.test(type));
     for (let j = 0; j < links.length; j += 2) {
       const href = linkOf(links[j].attrGet("href"), file, anchors);
@@ -125,6 +192,13 @@ function prepare(tokens, { file, text }, anchors) {
         for (const link of links.slice(j, j + 2)) [link.tag, link.attrs] = ["span", []];
     }
   }
+}
+
+/** Links the heading of an error to its page on the platform. */
+function linkProblem(heading, code) {
+  const link = new heading.constructor("html_inline", "", 0);
+  link.content = `<a href="/problems/${code}"><code>${code}</code></a>`;
+  heading.children = [link];
 }
 
 /** Adds a link to a heading, with which readers copy its address. */
@@ -145,21 +219,22 @@ function headingsOf(tokens) {
 }
 
 function linkOf(href, file, anchors) {
-  if (/^(https?:|\.\.\/)/.test(href)) return href;
+  if (/^(https?:|\.\.\/(?!README\.md))/.test(href)) return href;
   const [path, anchor] = href.split("#");
+  if (path === FRONT_PAGE) return `quick-start.html#${anchor ?? ""}`;
   const target = path === "" ? file : path;
   if (anchor !== undefined) return anchors.get(`${target}#${anchor}`) ?? `${basename(target, ".md")}.html#${anchor}`;
   if (target === "README.md") return "index.html";
   return /^[\w-]+\.md$/.test(target) ? `${basename(target, ".md")}.html` : target;
 }
 
-function htmlOf({ page, content, sections, groups, previous, next }) {
+function htmlOf({ page, content, sections, groups, previous, next, siteHeader }) {
   const menu = groups.map(({ name, pages }) => {
     const items = pages.map(({ title, file }) => {
       const current = file === page.file ? ' aria-current="page"' : "";
-      return `<li><a href="${basename(file, ".md")}.html"${current}>${escape(title)}</a></li>`;
+      return `<li><a href="${file === FRONT_PAGE ? "quick-start" : basename(file, ".md")}.html"${current}>${escape(title)}</a></li>`;
     });
-    if (name === "Reference") items.push(`<li><a href="${API}">API</a></li>`);
+    if (name === "Reference") items.push(`<li><a href="/docs">API</a></li>`);
     return `<li><h2>${escape(name)}</h2><ul>${items.join("")}</ul></li>`;
   });
   const step = (to, rel, labelOf) =>
@@ -171,23 +246,14 @@ function htmlOf({ page, content, sections, groups, previous, next }) {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="${escape(descriptionOf(page)).replaceAll('"', "&quot;")}">
 <title>${escape(page.title)} · service</title>
 <link rel="stylesheet" href="style.css">
 <script type="module" src="script.js"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
-<header>
-<a class="brand" href="index.html">service <span>Documentation</span></a>
-<div id="search" hidden>
-<input type="search" placeholder="Search guides, commands, API and errors" aria-label="Search" autocomplete="off">
-<kbd>/</kbd>
-<ol hidden></ol>
-<p role="status"></p>
-</div>
-<nav aria-label="Site"><a href="${API}">API reference</a></nav>
-<button type="button" class="menu" popovertarget="menu">Menu</button>
-</header>
+${siteHeader("", sectionOf(page)).text}
 <div class="columns">
 <nav id="menu" aria-label="Guides" popover><ul>${menu.join("")}</ul></nav>
 <main id="content" tabindex="-1">
@@ -201,11 +267,33 @@ ${links.length < MIN_SECTIONS ? "" : `<nav class="sections" aria-label="On this 
 `;
 }
 
-/** Operations of the API and its errors, whose pages the platform renders. */
-async function apiEntries(root) {
+/** Returns the section of the site that a page belongs to. */
+function sectionOf({ file }) {
+  return { "commands.md": "Commands", "errors.md": "Errors" }[file] ?? "Guides";
+}
+
+/** Returns the first sentences of a page. */
+function descriptionOf({ title, text = "" }) {
+  const [, paragraph = title] = /^(?:#.*|)\n+((?![#\-`|!]).+(?:\n.+)*)/m.exec(text) ?? [];
+  return plain(paragraph.replaceAll("\n", " ")).slice(0, 200);
+}
+
+/** Returns a group's name in the addresses of the API reference. */
+function referenceName(name) {
+  return name.toLowerCase().replaceAll(/[^a-z]+/g, "-");
+}
+
+/** What the pages take from the source: the API's operations and errors, and the header that they share with its reference. */
+async function contract(root) {
   const { outputFiles } = await build({
     stdin: {
-      contents: `export { OPERATIONS } from "./src/contract/operations.ts"; export { ERRORS } from "./src/contract/errors.ts";`,
+      contents: [
+        'export { OPERATIONS } from "./src/contract/operations.ts";',
+        'export { ERRORS } from "./src/contract/errors.ts";',
+        'export { EVENT_TYPES } from "./src/contract/event-types.ts";',
+        'export { RESOURCES, kindOfPath } from "./src/contract/resources.ts";',
+        'export { siteHeader } from "./src/platform/api/docs/site.ts";',
+      ].join("\n"),
       resolveDir: root,
       loader: "ts",
     },
@@ -215,16 +303,7 @@ async function apiEntries(root) {
     write: false,
     logLevel: "warning",
   });
-  const url = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-  const { OPERATIONS, ERRORS } = await import(url);
-  return [
-    ...OPERATIONS.map(({ name, summary, method, path }) => {
-      return { title: summary, page: "API", url: `${API}#${name}`, words: `${method} ${path}` };
-    }),
-    ...Object.entries(ERRORS).map(([code, { title, status }]) => {
-      return { title: code, page: "Error", url: `/problems/${code}`, words: `${status} ${title}` };
-    }),
-  ];
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
 }
 
 function read(docs, file) {
@@ -249,6 +328,7 @@ function plain(text) {
     .replaceAll(/\*\*([^*]+)\*\*|(?<!\w)_([^_]+)_(?!\w)/g, "$1$2")
     .replaceAll(/`|(?<!\\)\||-{3,}/g, "")
     .replaceAll(/\\([*|])/g, "$1")
+    .replace(/^- /, "")
     .replaceAll("&lt;", "<")
     .trim();
 }

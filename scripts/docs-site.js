@@ -24,11 +24,13 @@ console.log(join(folder, "index.html"));
 /** Links of the platform become files of the site. */
 function relative(text) {
   return text
-    .replaceAll('"/docs/guides"', '"index.html"')
+    .replaceAll(/"\/docs\/guides\/([\w.-]*)/g, '"$1')
     .replaceAll(/"\/docs(#[\w-]*)?"/g, '"api.html$1"')
     .replaceAll(/"\/docs\/reference\/([\w-]+)(#[\w-]*)?"/g, '"reference-$1.html$2"')
-    .replaceAll(/"\/problems(\/\w+)?"/g, '"errors.html"')
-    .replaceAll(/ ?<a href="\/(dashboard|openapi\.json)">[^<]*<\/a>/g, "");
+    .replaceAll(/"\/problems"/g, '"errors.html"')
+    .replaceAll(/"\/problems\/(\w+)"/g, '"errors.html#$1"')
+    .replaceAll('"/openapi.json"', '"openapi.json"')
+    .replaceAll(/ ?<a href="\/dashboard">[^<]*<\/a>/g, "");
 }
 
 function unrooted(text) {
@@ -51,7 +53,10 @@ async function reference() {
     const linkedFrom = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))];
     const start = await textOf("/docs");
     const names = linkedFrom(start, /"\/docs\/reference\/([\w-]+)/g);
-    const pages = [["api.html", start]];
+    const pages = [
+      ["api.html", start],
+      ["openapi.json", await textOf("/openapi.json")],
+    ];
     for (const name of names) pages.push([`reference-${name}.html`, await textOf(`/docs/reference/${name}`)]);
     const paths = linkedFrom(pages.map(([, text]) => text).join(""), /"\/dashboard\/assets\/([^"]+)"/g);
     const assets = await Promise.all(paths.map(async (name) => [name, await textOf(`/dashboard/assets/${name}`)]));

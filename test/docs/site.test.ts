@@ -5,6 +5,7 @@ import { join } from "node:path";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ERRORS } from "../../src/contract/errors.ts";
 import { it as inChromium, startChromium } from "../support/chromium.ts";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -83,8 +84,12 @@ describe("the guides at /docs/guides", () => {
     for (const [words, expected] of [
       ["raw body", "receiving-webhooks.html"],
       ["service webhooks check", "commands-webhooks.html"],
-      ["cancel delivery", "/docs#cancelDelivery"],
-      ["idempotency_key_reused", "/problems/"],
+      ["cancel delivery", "/docs/reference/deliveries#cancelDelivery"],
+      ["idempotency_key_reused", "errors.html#idempotency_key_reused"],
+      ["install", "quick-start.html#install"],
+      ["quick start", "quick-start.html#quick-start"],
+      ["ECONNREFUSED", "troubleshooting.html"],
+      ["payment.failed", "/docs/reference/webhooks-payment#onPaymentFailed"],
       ["port in use", "troubleshooting.html"],
     ] as const) {
       await page.keyboard.press("/");
@@ -99,6 +104,33 @@ describe("the guides at /docs/guides", () => {
     await page.waitForURL(/commands-webhooks\.html#/);
     await page.locator("#search input").fill("zzzz");
     await page.getByText("No matches").waitFor();
+    // Below its message, not under it.
+    await page.locator("#search input").fill("idempotncy");
+    const message = await page.getByText("No matches. Showing results for “idempotency”").boundingBox();
+    const first = await results.first().boundingBox();
+    expect(first!.y).toBeGreaterThanOrEqual(message!.y + message!.height);
+  });
+
+  inChromium("have the same search and header on the pages of the API reference", async () => {
+    await page.goto(`${platform.baseUrl}/docs/reference/orders`);
+    await page.keyboard.press("/");
+    await page.keyboard.type("raw body");
+    await page.locator("#search ol a").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/guides\/receiving-webhooks\.html#/);
+    const header = async () => page.locator("header nav a").allTextContents();
+    const guides = await header();
+    await page.getByRole("navigation", { name: "Site" }).getByRole("link", { name: "API" }).click();
+    await page.waitForURL(/\/docs$/);
+    expect(await header()).toEqual(guides);
+  });
+
+  inChromium("have an anchor for each error code", async () => {
+    await page.goto(`${platform.baseUrl}/docs/guides/errors.html`);
+    for (const code of [...Object.keys(ERRORS), "signature_mismatch", "connection_refused"])
+      expect(await page.locator(`[id="${code}"]`).count(), code).toBe(1);
+    await page.locator("#email_taken a").first().click();
+    await page.waitForURL(/\/problems\/email_taken$/);
   });
 
   inChromium("appear in search results by relevance, with the text around the word", async () => {
@@ -111,6 +143,7 @@ describe("the guides at /docs/guides", () => {
       ["duplicate", "troubleshooting.html#an-event-was-processed-twice-duplicate-deliveries"],
       ["fastfy", "receiving-webhooks.html#fastify"],
       ["payload_not_raw", "errors.html#signature-errors"],
+      ["SERVICE_API_KEY", "authentication.html#environment-variables"],
       ["--chaos", "commands-listen.html#service-listen"],
     ] as const) {
       await page.locator("#search input").fill(words);
@@ -146,7 +179,7 @@ describe("the guides at /docs/guides", () => {
   });
 
   inChromium("are free of axe violations and never scroll sideways, wide and narrow", async () => {
-    for (const name of ["", "tutorial.html", "commands-webhooks.html", "errors.html"]) {
+    for (const name of ["", "tutorial.html", "quick-start.html", "commands-webhooks.html", "errors.html"]) {
       for (const width of [1300, 390, 320]) {
         await page.setViewportSize({ width, height: 800 });
         await page.goto(`${platform.baseUrl}/docs/guides/${name}`);

@@ -33,24 +33,11 @@ it("an error response links to its page", async () => {
   expect(await page.text()).toContain(rejection.body.title);
 });
 
-it("/problems lists every error code", async () => {
-  const text = await (await open("/problems")).text();
+it("/problems leads to the list of every error code", async () => {
+  const response = await open("/problems");
+  expect(new URL(response.url).pathname).toBe("/docs/guides/errors.html");
+  const text = await response.text();
   for (const code of CODES) expect(text).toContain(`href="/problems/${code}"`);
-});
-
-it("/problems finds errors by all words of a code, status, meaning, cause or fix", async () => {
-  const codesOf = async (query: string) => {
-    const text = await (await open(`/problems?q=${query}`)).text();
-    return [...text.matchAll(/href="\/problems\/([a-z_]+)"/g)].map(([, code]) => code);
-  };
-  expect(await codesOf("invalid_json")).toContain("invalid_json");
-  expect(await codesOf("Duplicate+KEYS")).toEqual(["invalid_json"]);
-  expect(await codesOf("429")).toEqual(CODES.filter((code) => ERRORS[code].status === 429));
-  expect(await codesOf("nothing+has+these+words")).toEqual([]);
-  expect(await codesOf("")).toHaveLength(CODES.length);
-  expect(await codesOf("%")).toHaveLength(CODES.filter((code) => /%/.test(code)).length);
-  const echoed = await (await open("/problems?q=%3Cscript%3E")).text();
-  expect(echoed).not.toContain("<script>");
 });
 
 it("the page of an unknown error code is a 404 that does not repeat the code", async () => {
@@ -61,8 +48,8 @@ it("the page of an unknown error code is a 404 that does not repeat the code", a
   }
 });
 
-it("the page of an error code runs no scripts and loads nothing", async () => {
+it("the page of an error code allows no inline content and no other origins", async () => {
   const policy = (await open("/problems/not_found")).headers.get("content-security-policy");
   expect(policy).toContain("default-src 'none'");
-  expect(policy).not.toContain("script-src");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
 });

@@ -1,13 +1,14 @@
+import "../guides/search.ts";
 import { remember, remembered, showTheme, theme } from "../theme.ts";
 import { openTry } from "./try.ts";
 
-/** What the API reference does in a browser: search, the language of the samples, copy and "Try it". */
+/** What the API reference does in a browser besides the search: the language of the samples, copy and "Try it". */
 
 const LANGUAGE = "service-reference-language";
 
 followOldLink();
 showTheme(theme.value);
-for (const control of document.querySelectorAll<HTMLElement>("button[hidden], .search[hidden]")) control.hidden = false;
+for (const control of document.querySelectorAll<HTMLElement>("button[hidden]")) control.hidden = false;
 chooseLanguage(remembered(LANGUAGE) ?? "curl");
 markSection();
 
@@ -18,23 +19,6 @@ document.addEventListener("click", ({ target }) => {
   if (choose !== undefined) keepPosition(button, () => chooseLanguage(choose));
   if ("copy" in button.dataset) void copy(button);
   if ("try" in button.dataset) void openTry(button);
-});
-
-const search = document.querySelector<HTMLInputElement>("#menu input")!;
-search.addEventListener("input", () => filter(search.value.trim().toLowerCase()));
-search.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    search.value = "";
-    filter("");
-  }
-  if (event.key === "Enter" && !event.isComposing && search.value.trim() !== "")
-    document.querySelector<HTMLAnchorElement>("#menu li[data-text]:not([hidden]) a")?.click();
-});
-document.addEventListener("keydown", (event) => {
-  const isTyping = (event.target as Element).closest("input, textarea, select") !== null;
-  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  search.focus();
 });
 
 /** The list of all operations has their anchors: a link to one of them leads to its page. */
@@ -68,20 +52,6 @@ async function copy(button: HTMLElement): Promise<void> {
     button.textContent = "Select and copy";
   }
   setTimeout(() => (button.textContent = label), 2000);
-}
-
-function filter(words: string): void {
-  let count = 0;
-  document.querySelector("#menu")!.classList.toggle("searching", words !== "");
-  for (const group of document.querySelectorAll<HTMLElement>("#menu > ul > li")) {
-    const items = [...group.querySelectorAll<HTMLElement>("li[data-text]")];
-    for (const item of items) {
-      item.hidden = !words.split(" ").every((word) => item.dataset["text"]!.includes(word));
-      if (!item.hidden) count += 1;
-    }
-    group.hidden = words !== "" && items.every(({ hidden }) => hidden);
-  }
-  document.querySelector("#menu .none")!.textContent = count === 0 ? "No matches" : "";
 }
 
 /** Highlights the link of the visible section. */

@@ -3,9 +3,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../../domain/api-error.ts";
 import { mediaTypeOf, sendTagged, tagged, type TaggedFile } from "../../http/served-file.ts";
-import { DOCUMENT_HEADERS } from "./headers.ts";
-
-export const GUIDES_PATH = "/docs/guides";
+import { DOCUMENT_HEADERS, GUIDES_PATH } from "./headers.ts";
 
 /** Serves the guides as they were built: pages with relative links, their script, style and search. */
 export function registerGuides(app: FastifyInstance, folder: string): void {

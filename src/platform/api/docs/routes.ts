@@ -1,21 +1,20 @@
 import { STATUS_CODES } from "node:http";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ERROR_GUIDES } from "../../../contract/error-guides.ts";
 import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
 import { ApiError } from "../../domain/api-error.ts";
 import { sendTagged, tagged, type TaggedFile } from "../../http/served-file.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
-import { html } from "../../http/pages/html.ts";
-import { type Page, sendPage } from "../../http/pages/page.ts";
+import { html, type Html } from "../../http/pages/html.ts";
 import { registerGuides } from "./guides.ts";
-import { DOCS_PATH, DOCUMENT_HEADERS, REFERENCE_PATH } from "./headers.ts";
+import { DOCS_PATH, DOCUMENT_HEADERS, GUIDES_PATH, MISSING_PAGE, REFERENCE_PATH } from "./headers.ts";
 import { inline } from "./prose.ts";
-import type { ReferenceFiles } from "./reference/page.ts";
+import { narrowLinks, type SiteFiles, sitePage } from "./site.ts";
 
 interface Reference {
   document: () => Promise<TaggedFile>;
-  /** Undefined if the dashboard was not built; then there is no page at /docs. */
-  files: ReferenceFiles | undefined;
+  /** Undefined if the dashboard was not built; then there is no documentation. */
+  files: SiteFiles | undefined;
   /** Folder of the built guides. */
   guides: string | undefined;
 }
@@ -27,22 +26,25 @@ export function registerDocs(
   { document, files, guides }: Reference,
 ): void {
   if (guides !== undefined) registerGuides(app, guides);
-  if (files !== undefined) referenceRoutes(app, baseUrl, { document, files });
-  app.get(PROBLEMS_PATH, async ({ url }, reply) =>
-    sendPage(reply, 200, problemIndexPage(new URL(url, baseUrl()).searchParams.get("q") ?? "")),
-  );
+  if (files === undefined) return;
+  referenceRoutes(app, baseUrl, { document, files });
+  app.get(PROBLEMS_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/errors.html`, 308));
   app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) =>
     Object.hasOwn(ERRORS, code)
-      ? sendPage(reply, 200, problemPage(code as ErrorCode, baseUrl()))
-      : sendPage(reply, 404, unknownProblemPage()),
+      ? sendDocument(reply, problemPage(code as ErrorCode, baseUrl(), files))
+      : sendDocument(reply.code(404), unknownProblemPage(files)),
   );
+}
+
+function sendDocument(reply: FastifyReply, page: string): FastifyReply {
+  return reply.headers(DOCUMENT_HEADERS).header("Content-Type", "text/html; charset=utf-8").send(page);
 }
 
 /** The pages are rendered at the first request. */
 function referenceRoutes(
   app: FastifyInstance,
   baseUrl: () => string,
-  { document, files }: Pick<Reference, "document"> & { files: ReferenceFiles },
+  { document, files }: Pick<Reference, "document"> & { files: SiteFiles },
 ): void {
   let built: Promise<ReadonlyMap<string, TaggedFile>> | undefined;
   const build = async () => {
@@ -50,8 +52,11 @@ function referenceRoutes(
     const pages = [...referencePages(JSON.parse(content.toString()), baseUrl(), files)];
     return new Map(pages.map(([name, page]) => [name, tagged("text/html; charset=utf-8", page)]));
   };
-  const show = async (name: string, reply: FastifyReply) => {
-    const page = (await (built ??= build())).get(name);
+  const show = async (name: string, { headers: { accept } }: FastifyRequest, reply: FastifyReply) => {
+    const pages = await (built ??= build());
+    const page = name === MISSING_PAGE ? undefined : pages.get(name);
+    if (page === undefined && accept?.includes("text/html") === true)
+      return sendTagged(reply.code(404).headers(DOCUMENT_HEADERS), pages.get(MISSING_PAGE)!);
     if (page === undefined) {
       throw new ApiError(
         "not_found",
@@ -61,116 +66,80 @@ function referenceRoutes(
     return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
   };
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
-    app.get(path, { config: { compress: true } }, async (_request, reply) => show("", reply));
+    app.get(path, { config: { compress: true } }, async (request, reply) => show("", request, reply));
   }
   app.get<{ Params: { group: string } }>(
     `${REFERENCE_PATH}/:group`,
     { config: { compress: true } },
-    async (request, reply) => show(request.params.group, reply),
+    async (request, reply) => show(request.params.group, request, reply),
   );
 }
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
-const MAX_SEARCH = 100;
-
-/** The error codes with all words of a search, by status, each with its most likely cause. */
-function problemIndexPage(text: string): Page {
-  const search = text.trim().slice(0, MAX_SEARCH);
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = CODES.filter((code) => words.every((word) => searchedText(code).includes(word)));
-  const statuses = [...new Set(found.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
-  return {
-    title: "Errors",
-    wide: true,
-    body: html`<h1>Errors</h1>
-      <form class="search" method="get" action="${PROBLEMS_PATH}" role="search">
-        <input
-          type="search"
-          name="q"
-          value="${search}"
-          maxlength="${MAX_SEARCH}"
-          placeholder="Search a code, status or cause"
-          aria-label="Search errors"
-        />
-        <button>Search</button>
-      </form>
-      ${
-        words.length > 0 &&
-        html`<p class="soft" role="status">
-          ${found.length === 0 ? "No error" : found.length === 1 ? "1 error" : `${found.length} errors`} with
-          “${search}”. <a href="${PROBLEMS_PATH}">Show all</a>
-        </p>`
-      }
-      ${statuses.map(
-        (status) =>
-          html`<section>
-            <h2>${statusLine(status)}</h2>
-            <ul class="causes">
-              ${found
-                .filter((code) => ERRORS[code].status === status)
-                .map(
-                  (code) =>
-                    html`<li>
-                      <a href="${PROBLEMS_PATH}/${code}">${ERRORS[code].title}</a> <code class="soft">${code}</code>
-                      <p class="soft">${inline(firstSentence(ERROR_GUIDES[code].cause))}</p>
-                    </li>`,
-                )}
-            </ul>
-          </section>`,
-      )}
-      <section>
-        <p class="soft">
-          Every error response has problem details (RFC 9457): <code>${PROBLEM_MEDIA_TYPE}</code> with a stable
-          <code>code</code>, a sentence in <code>detail</code> and the <code>request_id</code>. Its
-          <code>type</code> leads to one of these pages.
-        </p>
-      </section>`,
-  };
-}
-
-function searchedText(code: ErrorCode): string {
-  const { status, title } = ERRORS[code];
-  const { meaning, cause, remedy } = ERROR_GUIDES[code];
-  return [code, statusLine(status), title, meaning, cause, remedy].join("\n").toLowerCase();
-}
-
-function firstSentence(text: string): string {
-  return text.split(/(?<=[.!?]) /, 1)[0]!;
-}
-
 /** Renders the page of one error code: its meaning, cause and fix. */
-function problemPage(code: ErrorCode, baseUrl: string): Page {
+function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string {
   const { meaning, cause, remedy } = ERROR_GUIDES[code];
   const { status, title } = ERRORS[code];
-  return {
-    title,
-    wide: true,
-    body: html`<p class="soft"><a href="${PROBLEMS_PATH}">Errors</a> · ${statusLine(status)} · <code>${code}</code></p>
+  const content = html`<article class="row">
+    <div class="text">
+      <p class="type">${statusLine(status)} · <code>${code}</code></p>
       <h1>${title}</h1>
       <p>${inline(meaning)}</p>
-      <section>
-        <h2>Why it happens</h2>
-        <p>${inline(cause)}</p>
-      </section>
-      <section>
-        <h2>What to do</h2>
-        <p>${inline(remedy)}</p>
-      </section>
-      <section>
-        <h2>An example</h2>
+      <h2>Why it happens</h2>
+      <p>${inline(cause)}</p>
+      <h2>What to do</h2>
+      <p>${inline(remedy)}</p>
+    </div>
+    <div class="code">
+      <figure class="panel">
+        <figcaption><span>An example</span></figcaption>
         <pre tabindex="0"><code>${exampleText(status, exampleProblem(code, baseUrl))}</code></pre>
-      </section>`,
-  };
+      </figure>
+    </div>
+  </article>`;
+  return sitePage({ title, section: "Errors", menu: codesMenu(code), content }, files);
 }
 
 /** Renders the page for a path that is not an error code. */
-function unknownProblemPage(): Page {
-  return {
-    title: "Unknown error code",
-    body: html`<h1>Unknown error code</h1>
-      <p>This error code does not exist. See the <a href="${PROBLEMS_PATH}">list of error codes</a>.</p>`,
-  };
+function unknownProblemPage(files: SiteFiles): string {
+  const content = html`<div class="row">
+    <div class="text">
+      <h1>Unknown error code</h1>
+      <p>This error code does not exist. See the <a href="${GUIDES_PATH}/errors.html">list of error codes</a>.</p>
+    </div>
+  </div>`;
+  return sitePage({ title: "Unknown error code", section: "Errors", menu: codesMenu(), content }, files);
+}
+
+/** Every error code, by status. */
+function codesMenu(open?: ErrorCode): Html {
+  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  return html`<nav id="menu" aria-label="Errors" popover>
+    <ul>
+      ${narrowLinks()}
+      ${statuses.map(
+        (status) =>
+          html`<li>
+            <a class="group" href="${GUIDES_PATH}/errors.html#${anchorOf(status)}">${statusLine(status)}</a>
+            <ul>
+              ${CODES.filter((code) => ERRORS[code].status === status).map(
+                (code) =>
+                  html`<li>
+                    <a href="${PROBLEMS_PATH}/${code}" ${code === open && html`aria-current="page"`}>
+                      <code>${code}</code>
+                    </a>
+                  </li>`,
+              )}
+            </ul>
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+function anchorOf(status: number): string {
+  return statusLine(status).toLowerCase().replaceAll(" ", "-");
 }
 
 function exampleText(status: number, document: object): string {

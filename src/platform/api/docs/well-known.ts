@@ -5,8 +5,7 @@ import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
 import type { Clock } from "../../ports.ts";
 import { HOME } from "../../oauth/views.ts";
-import { GUIDES_PATH } from "./guides.ts";
-import { DOCS_PATH } from "./headers.ts";
+import { DOCS_PATH, GUIDES_PATH } from "./headers.ts";
 
 const SECURITY_PATH = "/.well-known/security.txt";
 /** RFC 9116 recommends less than a year. */

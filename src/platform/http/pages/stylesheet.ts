@@ -72,10 +72,6 @@ ul.scopes li { padding: 6px 0 6px 20px; position: relative; }
 ul.scopes li::before { content: ""; position: absolute; left: 4px; top: 14px; width: 6px; height: 6px; border-radius: 50%; background: var(--faint); }
 ul.scopes li.warned::before { border-radius: 1px; background: var(--bad); }
 ul.scopes .warning { display: block; color: var(--bad); font-size: 13px; line-height: 20px; }
-ul.causes li { padding: 8px 0; }
-ul.causes p { margin: 2px 0 0; }
-form.search { display: flex; gap: 8px; align-items: stretch; margin-bottom: 16px; }
-form.search input:not([type=hidden]) { flex: 1; min-width: 0; margin: 0; }
 .top { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; }
 .top form { margin: 0; }
 @media (max-width: 480px) {

@@ -1,27 +1,21 @@
 import { STATUS_CODES } from "node:http";
 import { html, Html } from "../../../http/pages/html.ts";
-import { REFERENCE_PATH } from "../headers.ts";
+import { DOCS_PATH, MISSING_PAGE, REFERENCE_PATH } from "../headers.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
+import { narrowLinks, type SiteFiles, sitePage } from "../site.ts";
 import { requestSamples, type Sample } from "./samples.ts";
-
-/** URLs of the built files that the page loads. */
-export interface ReferenceFiles {
-  script: string;
-  style: string;
-  icon: string;
-}
 
 /**
  * Renders the API reference: an OpenAPI document as a page for each of its groups, by name, and one at "" that lists all
- * operations. They can be read, navigated and printed without scripts. Their script adds search, a choice of languages
- * and "Try it".
+ * operations. They can be read, navigated and printed without scripts. Their script adds the search, a choice of
+ * languages and "Try it".
  */
 export function referencePages(
   document: OpenApiDocument,
   baseUrl: string,
-  files: ReferenceFiles,
+  files: SiteFiles,
 ): ReadonlyMap<string, string> {
   const documents = new Documents(document);
   const groups = groupsOf(documents);
@@ -32,37 +26,23 @@ export function referencePages(
       pageOf(`${group.name} · API reference`, content, navigation(groups, group), files),
     ] as const;
   });
+  const menu = navigation(groups, undefined);
   const start = html`${introduction(document, baseUrl)} ${contents(groups)}`;
-  return new Map([["", pageOf("API reference", start, navigation(groups, undefined), files)], ...pages]);
+  const missing = html`<div class="row">
+    <div class="text">
+      <h1>Page not found</h1>
+      <p>Choose a page from the menu, search, or see <a href="${DOCS_PATH}">all operations</a>.</p>
+    </div>
+  </div>`;
+  return new Map([
+    ["", pageOf("API reference", start, menu, files)],
+    [MISSING_PAGE, pageOf("Page not found", missing, menu, files)],
+    ...pages,
+  ]);
 }
 
-function pageOf(title: string, content: Html, menu: Html, files: ReferenceFiles): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <title>${title} · service</title>
-        <link rel="icon" href="${files.icon}" />
-        <link rel="stylesheet" href="${files.style}" />
-        <script type="module" src="${files.script}"></script>
-      </head>
-      <body data-language="curl">
-        <a class="skip" href="#content">Skip to content</a>
-        <header>
-          <a class="brand" href="/docs">Service <span>API reference</span></a>
-          <nav aria-label="Site">
-            <a href="/docs/guides">Guides</a> <a href="/dashboard">Dashboard</a> <a href="/problems">Errors</a>
-            <a href="/openapi.json">OpenAPI</a>
-          </nav>
-        </header>
-        <div class="columns">
-          ${menu}
-          <main id="content" tabindex="-1">${content}</main>
-        </div>
-      </body>
-    </html> `.text;
+function pageOf(title: string, content: Html, menu: Html, files: SiteFiles): string {
+  return sitePage({ title, section: "API", menu, content }, files);
 }
 
 interface Group {
@@ -96,36 +76,36 @@ function resourceOf({ path }: Operation): string {
   return path.split(".", 1)[0]!;
 }
 
-/** Every group; the operations of those that are not open are found by the search. */
+/** Every group, and the operations of the open one. */
 function navigation(groups: readonly Group[], open: Group | undefined): Html {
-  const menu = html`<nav id="menu" aria-label="Reference">
-    <div class="search" hidden>
-      <input type="search" placeholder="Search" aria-label="Search the reference" autocomplete="off" />
-      <kbd>/</kbd>
-    </div>
-    <p class="none" role="status"></p>
+  const menu = html`<nav id="menu" aria-label="Reference" popover>
     <ul>
-      <li><a href="/docs" ${open === undefined && html`aria-current="page"`}>Introduction</a></li>
+      ${narrowLinks()}
+      <li><a href="${DOCS_PATH}" ${open === undefined && html`aria-current="page"`}>Introduction</a></li>
       ${groups.map(
         (group) =>
           html`<li>
             <a class="group" href="${hrefOf(group)}" ${group === open && html`aria-current="page"`}>${group.name}</a>
-            <ul ${group !== open && html`data-closed`}>
-              ${group.operations.map(
-                ({ operationId, summary, method, path }) =>
-                  html`<li data-text="${`${group.name} ${summary} ${method} ${path} ${operationId}`.toLowerCase()}">
-                    <a href="${hrefOf(group, operationId)}">
-                      ${group.areWebhooks ? html`<code>${path}</code>` : html`<span>${summary}</span>${methodBadge(method)}`}
-                    </a>
-                  </li>`,
-              )}
-            </ul>
+            ${group === open && operationLinks(group)}
           </li>`,
       )}
     </ul>
   </nav>`;
   // It is on every page, and a third of it would be indentation.
   return new Html(menu.text.replaceAll(/\n\s+/g, " "));
+}
+
+function operationLinks(group: Group): Html {
+  return html`<ul>
+    ${group.operations.map(
+      ({ operationId, summary, method, path }) =>
+        html`<li>
+          <a href="${hrefOf(group, operationId)}">
+            ${group.areWebhooks ? html`<code>${path}</code>` : html`<span>${summary}</span>${methodBadge(method)}`}
+          </a>
+        </li>`,
+    )}
+  </ul>`;
 }
 
 /** All operations with a link to the page of each. An item has the operation's anchor, so that links to it lead here. */
@@ -135,7 +115,7 @@ function contents(groups: readonly Group[]): Html {
       (group) =>
         html`<section>
           <h2><a href="${hrefOf(group)}">${group.name}</a></h2>
-          <p>${inline(group.description)}</p>
+          <p>${inline(group.description.split("\n\n", 1)[0]!)}</p>
           <ul>
             ${group.operations.map(
               ({ operationId, summary, method, path }) =>
@@ -196,7 +176,7 @@ function groupSection(
     <div class="row">
       <div class="text">
         <h1>${name}</h1>
-        <p>${inline(description)}</p>
+        ${prose(description)}
       </div>
     </div>
     ${operations.map((operation) =>

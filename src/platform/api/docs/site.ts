@@ -1,0 +1,82 @@
+import { html, type Html } from "../../http/pages/html.ts";
+import { GUIDES_PATH } from "./headers.ts";
+
+/** The sections of the documentation, with the page of each. */
+const SECTIONS = { Guides: "index.html", Commands: "commands.html", API: "/docs", Errors: "errors.html" } as const;
+type Section = keyof typeof SECTIONS;
+
+/**
+ * The header of every page of the documentation, with its search, which a script shows. `guides` is the path from the page
+ * to the guides: empty for a guide.
+ */
+export function siteHeader(guides: string, current: Section): Html {
+  const hrefOf = (page: string): string => (page.startsWith("/") ? page : `${guides}${page}`);
+  return html`<header>
+    <a class="brand" href="${hrefOf("index.html")}">service <span>Documentation</span></a>
+    <div id="search" data-index="${hrefOf("search.json")}" hidden>
+      <input
+        type="search"
+        placeholder="Search guides, commands, API and errors"
+        aria-label="Search"
+        autocomplete="off"
+      />
+      <kbd>/</kbd>
+      <div class="results">
+        <p role="status"></p>
+        <ol hidden></ol>
+      </div>
+    </div>
+    <nav aria-label="Site">
+      ${Object.entries(SECTIONS).map(
+        ([name, page]) => html`<a href="${hrefOf(page)}" ${name === current && html`aria-current="true"`}>${name}</a> `,
+      )}
+      <a href="/dashboard">Dashboard</a>
+    </nav>
+    <button type="button" class="menu" popovertarget="menu">Menu</button>
+  </header>`;
+}
+
+/** URLs of the built files that a page loads. */
+export interface SiteFiles {
+  script: string;
+  style: string;
+  icon: string;
+}
+
+interface SitePage {
+  title: string;
+  section: Section;
+  menu: Html;
+  content: Html;
+}
+
+/** Renders a page that the platform itself serves, in the design of the guides. */
+export function sitePage({ title, section, menu, content }: SitePage, files: SiteFiles): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${title} · service</title>
+        <link rel="icon" href="${files.icon}" />
+        <link rel="stylesheet" href="${files.style}" />
+        <script type="module" src="${files.script}"></script>
+      </head>
+      <body data-language="curl">
+        <a class="skip" href="#content">Skip to content</a>
+        ${siteHeader(`${GUIDES_PATH}/`, section)}
+        <div class="columns">
+          ${menu}
+          <main id="content" tabindex="-1">${content}</main>
+        </div>
+      </body>
+    </html> `.text;
+}
+
+/** The links to the other sections, which the header has no space for on a phone. */
+export function narrowLinks(): Html {
+  return html`<li class="narrow">
+    ${Object.entries(SECTIONS).map(([name, page]) => html`<a href="${page.startsWith("/") ? page : `${GUIDES_PATH}/${page}`}">${name}</a> `)}
+  </li>`;
+}

@@ -175,7 +175,13 @@ function prepare(tokens, { file, text }, anchors, errors) {
         ? tokens[i + 1].children[0].content
         : undefined;
     // Each error code can be linked to: those of the API have a heading, the others a row.
-    if (file === "errors.md" && code !== undefined && token.type === "td_open" && tokens[i - 1].type === "tr_open")
+    if (
+      file === "errors.md" &&
+      code !== undefined &&
+      !Object.hasOwn(errors, code) &&
+      token.type === "td_open" &&
+      tokens[i - 1].type === "tr_open"
+    )
       tokens[i - 1].attrSet("id", code);
     if (token.type === "heading_open" && Object.hasOwn(errors, code ?? "")) linkProblem(tokens[i + 1], code);
     if (token.type === "heading_close" && token.tag !== "h1") addAnchor(tokens[i - 1]);

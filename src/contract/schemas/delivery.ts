@@ -72,7 +72,7 @@ export const Delivery = Type.Object(
       }),
     ),
     last_error: nullable(Type.String({ description: "Why the last attempt got no response; null if it got one" })),
-    last_attempt_at: nullable(Timestamp),
+    last_attempt_at: nullable(timestamp("When the last attempt was made; null before it")),
     next_attempt: nullable(
       Type.String({
         format: "timestamp",

@@ -29,8 +29,9 @@ const list = search.querySelector("ol")!;
 const status = search.querySelector("p")!;
 search.hidden = false;
 
-/** The index, whose links are relative to it. */
-const index = new URL(search.dataset["index"]!, location.href);
+/** The index is next to the guides, and names them by their files. */
+const index = search.dataset["index"]!;
+const folder = index.slice(0, index.lastIndexOf("/") + 1);
 let loading: Promise<Entry[]> | undefined;
 const load = (): Promise<Entry[]> => (loading ??= fetch(index).then((response) => response.json() as Promise<Entry[]>));
 
@@ -131,7 +132,7 @@ function isCommand({ url }: Entry): boolean {
 
 function itemOf({ title, page, url, words: text }: Entry, words: readonly string[]): HTMLElement {
   const link = document.createElement("a");
-  link.href = new URL(url, index).href;
+  link.href = url.startsWith("/") ? url : folder + url;
   link.append(element("strong", title), " ", element("span", page === title ? "" : page), excerptOf(text, words));
   const item = document.createElement("li");
   item.append(link);

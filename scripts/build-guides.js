@@ -150,7 +150,7 @@ function sectionsOf(text) {
   for (const line of text.split("\n")) {
     if (line.startsWith("```")) {
       isCode = !isCode;
-      // Code is no part of a sentence.
+      // Code belongs to no sentence.
       if (sections.length > 0) sections.at(-1).words += "· ";
     }
     const heading = isCode ? undefined : /^#+ (.*)$/.exec(line)?.[1];
@@ -305,6 +305,7 @@ async function contract(root) {
     },
     bundle: true,
     platform: "node",
+    loader: { ".css": "text" },
     format: "esm",
     write: false,
     logLevel: "warning",

@@ -124,7 +124,7 @@ describe("endpoints", () => {
     await page.locator(".facts").getByText("disabled").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Send test event" }).count()).toBe(0);
     await more("Enable without replay");
-    await page.locator(".facts").getByText("nothing sent").waitFor();
+    await page.locator(".facts").getByText("Idle", { exact: true }).waitFor();
     await page.getByRole("img", { name: "Attempts per minute" }).waitFor();
 
     await more("Delete");

@@ -88,12 +88,14 @@ it("Back restores the list of events, which does not move under the pointer", as
   const rows = page.locator(".virtual-body");
   await rows.evaluate((body) => body.scrollTo(0, 1900));
   // Which events the list shows there depends on the number of newer ones.
-  const shown = await page.waitForFunction<string | undefined>(`(() => {
-    const { x, y, width, height } = document.querySelector(".virtual-body").getBoundingClientRect();
-    const row = document.elementFromPoint(x + width / 2, y + height / 2)?.closest("[role=row]");
-    return /person-\\d+@example\\.com/.exec(row?.textContent ?? "")?.[0];
-  })()`);
-  const link = list.getByText((await shown.jsonValue())!);
+  const emailInTheMiddle = () =>
+    page.evaluate<string | undefined>(`(() => {
+      const { x, y, width, height } = document.querySelector(".virtual-body").getBoundingClientRect();
+      const row = document.elementFromPoint(x + width / 2, y + height / 2)?.closest("[role=row]");
+      return /person-\\d+@example\\.com/.exec(row?.textContent ?? "")?.[0];
+    })()`);
+  await expect.poll(emailInTheMiddle).toBeDefined();
+  const link = list.getByText((await emailInTheMiddle())!);
   const left = await rows.evaluate((body) => body.scrollTop);
   expect(left).toBeGreaterThan(1000);
   await link.click();

@@ -56,7 +56,10 @@ export function DeliveryDetail({ id }: { id: string }) {
               run={async () => {
                 await call("POST", `${path}/retry`);
                 query.reload();
-                return await outcomeOfRetry(() => call<Delivery>("GET", path), data);
+                const outcome = await outcomeOfRetry(() => call<Delivery>("GET", path), data);
+                // The first read may have come before the attempt began.
+                query.reload();
+                return outcome;
               }}
             >
               Retry now

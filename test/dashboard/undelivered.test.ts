@@ -61,6 +61,8 @@ it("an event shows the listener that it was sent to, also after the listener's e
     SERVICE_CONFIG_DIR: createConfigDir(),
   };
   const listener = await spawnListener(env, ["--forward-to", url, "--retries", "20"]);
+  // The overview reads the listeners when it opens, and once a minute.
+  await board.show("sandbox/events");
   await board.show("sandbox");
   await page.getByText(`1 listener connected, forwarding to ${url}`).waitFor();
   const id = await order();

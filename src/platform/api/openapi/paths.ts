@@ -149,7 +149,8 @@ export const WEBHOOK_TAG: Tag = {
 export function tagOf(path: string): Tag {
   const kind = kindOfPath(path);
   const { labels, about } = RESOURCES[kind];
-  return { name: labels, description: `${about}\n\n${RESOURCE_GUIDES[kind]}` };
+  const guide = RESOURCE_GUIDES[kind];
+  return { name: labels, description: guide === undefined ? about : `${about}\n\n${guide}` };
 }
 
 /** Returns the groups of all paths, in the order of the operations. */

@@ -68,7 +68,10 @@ it("an event shows the listener that it was sent to, also after the listener's e
   const id = await order();
   const [event] = (await board.api("GET", `/v1/events?related=${id}`)).body.data;
   await board.show(`sandbox/events/${event.id}`);
-  const row = page.getByLabel("Listeners that the event was sent to").getByRole("row").filter({ hasText: url.replace("http://", "") });
+  const row = page
+    .getByLabel("Listeners that the event was sent to")
+    .getByRole("row")
+    .filter({ hasText: url.replace("http://", "") });
   await row.getByText(/^Retrying, \d+ attempts? failed$/).waitFor();
   await listener.kill();
   await row.getByText("Disconnected before it reported a result").waitFor();

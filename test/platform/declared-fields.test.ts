@@ -21,12 +21,12 @@ const SCHEMAS: Record<string, TSchema> = {
   Statistics,
 };
 
-const FREE_FORM: readonly string[] = ["metadata", "request_headers", "response_headers"];
+const FREE_FORM: ReadonlySet<string> = new Set(["metadata", "request_headers", "response_headers"]);
 
 /** Returns a value with a secret in each of its objects, except those with free-form fields. */
 function withSecrets(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) return value.map((item) => withSecrets(item));
-  if (typeof value !== "object" || value === null || FREE_FORM.includes(name)) return value;
+  if (typeof value !== "object" || value === null || FREE_FORM.has(name)) return value;
   const parts = Object.entries(value).map(([key, part]) => [key, withSecrets(part, key)] as const);
   return { secret: "hidden", ...Object.fromEntries(parts), password: "hidden" };
 }

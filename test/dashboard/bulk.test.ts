@@ -148,6 +148,8 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.*"], description: "CRM" });
   await api("POST", "/v1/customers", { email: "retrying@example.com" });
   await board.show("sandbox");
+  // Until the overview knows of a waiting delivery, it shows all.
+  await page.getByRole("link", { name: "1 waiting, CRM" }).waitFor();
   await page.getByRole("button", { name: "More for CRM" }).click();
   await page.getByRole("menuitem", { name: "Show deliveries" }).click();
   const row = page.getByRole("row").filter({ hasText: "customer.created" });
@@ -163,6 +165,20 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   await row.getByText("retrying").waitFor();
   await page.getByLabel("Status").selectOption("failed");
   await page.getByText("No matching deliveries").waitFor();
+});
+
+it("shows all deliveries of an endpoint of which none waits or failed", async () => {
+  status = 200;
+  const { page, api } = board;
+  const url = `${receiver.url}/paid`;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.*"], description: "Paid" })).body;
+  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  const delivered = async () => (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded`)).body.data;
+  await expect.poll(async () => (await delivered()).length).toBe(1);
+  await board.show("sandbox");
+  await page.getByRole("button", { name: "More for Paid" }).click();
+  await page.getByRole("menuitem", { name: "Show deliveries" }).click();
+  await page.getByRole("row").filter({ hasText: "payment.created" }).getByText("delivered").waitFor();
 });
 
 it("enables an endpoint, and replays the events that it missed while it was disabled", async () => {

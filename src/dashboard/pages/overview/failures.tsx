@@ -166,7 +166,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
             label: "Actions",
             isFor: ({ endpoint }) => endpoint !== undefined,
             cell: ({ endpoint, counts }) =>
-              endpoint && <RowActions endpoint={endpoint} waiting={counts?.pending ?? 0} onChange={onChange} />,
+              endpoint && <RowActions endpoint={endpoint} counts={counts} onChange={onChange} />,
           },
         ]}
       />
@@ -236,15 +236,20 @@ function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Stand
   );
 }
 
-function RowActions(props: { endpoint: WebhookEndpoint; waiting: number; onChange: () => void }) {
+function RowActions(props: {
+  endpoint: WebhookEndpoint;
+  counts: StatisticsEndpoint | undefined;
+  onChange: () => void;
+}) {
   const call = useCall();
-  const { endpoint, waiting, onChange } = props;
+  const { endpoint, counts, onChange } = props;
+  const waiting = counts?.pending ?? 0;
   const [isRetrying, setRetrying] = useState(false);
   const [isEnabling, setEnabling] = useState(false);
   const { id, health } = endpoint;
   const name = nameOfEndpoint(endpoint);
   const isEnabled = endpoint.status === "enabled";
-  const undelivered = { status: waiting > 0 ? "pending" : "failed" };
+  const undelivered = waiting > 0 ? { status: "pending" } : counts?.failed_deliveries ? { status: "failed" } : {};
   const disable = async () => {
     await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
     onChange();

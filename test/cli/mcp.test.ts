@@ -12,9 +12,9 @@ import { nodeWebhook } from "../../src/webhooks/index.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
 import { receiverWith, VERIFIERS } from "../receiver-check/support/provider-receivers.ts";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, cliEnv, runCli, spawnCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
+import { kitPlatform } from "../testing/kit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SECRET = `whsec_${"m".repeat(43)}`;
@@ -24,7 +24,7 @@ interface Configuration {
   mcpServers: { service: { command: string; args: string[] } };
 }
 
-let platform: RunningPlatform;
+const platform = kitPlatform();
 let full: Client;
 const clients: Client[] = [];
 const strayOutput: Error[] = [];
@@ -52,12 +52,10 @@ async function connect(key: string, ...flags: string[]): Promise<Client> {
 }
 
 beforeAll(async () => {
-  platform = await startPlatform();
-  full = await connect(platform.sandboxKey);
+  full = await connect(platform.apiKey);
 });
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
-  await platform.stop();
 });
 
 async function call(name: string, args: Record<string, unknown> = {}, client = full): Promise<CallToolResult> {
@@ -83,7 +81,7 @@ async function toolNames(client: Client): Promise<string[]> {
 
 describe("service mcp --tools", () => {
   it("offers only the given tools or groups", async () => {
-    const client = await connect(platform.sandboxKey, "--tools", "events,check_receiver");
+    const client = await connect(platform.apiKey, "--tools", "events,check_receiver");
     const names = ["list_events", "get_event", "replay_event", "trigger_event", "wait_for_event", "check_receiver"];
     expect(await toolNames(client)).toEqual(names);
     const refused = client.callTool({ name: "get_order", arguments: {} });
@@ -91,7 +89,7 @@ describe("service mcp --tools", () => {
   });
 
   it("lists the groups after a misspelled one", async () => {
-    const env = { ...platform.env, SERVICE_API_KEY: platform.sandboxKey };
+    const env = { ...platform.env, SERVICE_API_KEY: platform.apiKey };
     const { exitCode, stderr } = await runCli(["mcp", "--tools", "event"], { env });
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/group of tools "event"\n.*Groups: customers, .*receivers/);
@@ -109,9 +107,10 @@ describe("service mcp --tools", () => {
 });
 
 describe("service mcp", () => {
-  it("describes the sandbox's account", () => {
+  it("describes the sandbox's account", async () => {
+    const { account } = await platform.request<{ account: { id: string } }>("GET", "/v1/me");
     expect(full.getServerVersion()).toMatchObject({ name: "service" });
-    expect(full.getInstructions()).toContain(platform.ready.account);
+    expect(full.getInstructions()).toContain(account.id);
   });
 
   it("lists tools with the contract's schemas and their effects", async () => {
@@ -155,7 +154,7 @@ describe("service mcp", () => {
       command,
       args,
       cwd: project,
-      env: { ...cliEnv({ ...platform.env, SERVICE_API_KEY: platform.sandboxKey }), PATH: path },
+      env: { ...cliEnv({ ...platform.env, SERVICE_API_KEY: platform.apiKey }), PATH: path },
       stderr: "ignore",
     });
     // npx starts slowly.
@@ -202,7 +201,7 @@ describe("service mcp", () => {
         response.writeHead(204).end();
       }),
     );
-    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const api = apiOf(platform.baseUrl, platform.apiKey);
     const endpoint = await api("POST", "/v1/webhook_endpoints", { url: application.webhooks, events: ["order.*"] });
     const secret = endpoint.body.secret as string;
     const order = await result("create_order", { amount: 700, currency: "EUR" });
@@ -308,7 +307,7 @@ describe("service mcp", () => {
   });
 
   it("offers only the tools that the credential's scopes allow", async () => {
-    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const api = apiOf(platform.baseUrl, platform.apiKey);
     const key = await api("POST", "/v1/api_keys", { name: "reader", scopes: ["orders:read", "events:read"] });
     const reader = await connect(key.body.key as string);
     expect(await toolNames(reader)).toEqual([

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { verify } from "../../../src/webhooks/index.ts";
-import { type RunningPlatform, startPlatformOn } from "../../support/platform.ts";
+import type { Platform } from "../../../src/testing/index.ts";
 import { volume } from "../../support/volume.ts";
+import { startPlatform } from "../../testing/kit.ts";
 import { figure } from "./support/figures.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -13,7 +14,7 @@ const EVENTS = volume(1000, 200);
 const ROTATIONS = 6;
 
 let folder: string;
-let platform: RunningPlatform;
+let platform: Platform;
 let receiver: ScriptedReceiver;
 /** The secrets that the receiver accepts for each path: the newest and the previous one. */
 const secrets = new Map<string, string[]>();
@@ -23,7 +24,7 @@ let duplicates = 0;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-rotation-"));
-  platform = await startPlatformOn(join(folder, "platform.db"));
+  platform = await startPlatform({ database: join(folder, "platform.db") });
   receiver = await startScriptedReceiver(({ path, body, headers }, response) => {
     const header = String(headers["service-signature"]);
     try {
@@ -38,7 +39,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await platform.stop();
+  await platform.close();
   await receiver.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -47,19 +48,19 @@ it(`${ENDPOINTS * EVENTS} deliveries remain verifiable while secrets are rotated
   const ids = new Map<string, string>();
   for (let i = 0; i < ENDPOINTS; i++) {
     const path = `/${i}`;
-    const created = await platform.api("POST", "/v1/webhook_endpoints", {
+    const created = await platform.request<{ id: string; secret: string }>("POST", "/v1/webhook_endpoints", {
       url: receiver.url + path,
       events: ["order.completed"],
     });
-    ids.set(path, created.body.id);
-    secrets.set(path, [created.body.secret]);
+    ids.set(path, created.id);
+    secrets.set(path, [created.secret]);
   }
   const total = ENDPOINTS * EVENTS;
   let created = 0;
   const createEvents = async () => {
     while (created < EVENTS) {
       created += 1;
-      await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: `ord_${created}` } });
+      await platform.request("POST", "/v1/events", { type: "order.completed", data: { id: `ord_${created}` } });
     }
   };
   const creating = Promise.all(Array.from({ length: 8 }, createEvents));
@@ -67,7 +68,8 @@ it(`${ENDPOINTS * EVENTS} deliveries remain verifiable while secrets are rotated
   for (let round = 1; round <= ROTATIONS; round++) {
     await receiver.until(Math.floor((total * round) / (ROTATIONS + 1)));
     for (const [path, id] of ids) {
-      const { secret } = (await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`)).body;
+      const rotated = `/v1/webhook_endpoints/${id}/rotate_secret`;
+      const { secret } = await platform.request<{ secret: string }>("POST", rotated);
       secrets.set(path, [secret, secrets.get(path)![0]!]);
       rotations += 1;
     }

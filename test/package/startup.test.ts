@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { spawnListener } from "../support/listener.ts";
 import { runCli } from "../support/run-cli.ts";
+import { spawnCommand } from "../support/running-command.ts";
 
 const cli = cliOnPlatform();
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -65,4 +66,15 @@ it("service listen in a pipe loads only what it needs to relay events", async ()
   // The relay, the WebSocket and what reads flags have 427 kB. A library would exceed this.
   const bytes = files.filter((name) => name.startsWith("dist/")).map((name) => statSync(join(ROOT, name)).size);
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(480_000);
+});
+
+it("service serve reads the platform from one file", async () => {
+  const { files } = await loadedBy(async (env) => {
+    const serve = spawnCommand(["serve", "--ephemeral", "--port", "0", "--json"], { env });
+    await serve.record(({ event }) => event === "ready");
+    expect(await serve.interrupt()).toBe(0);
+  });
+  expect(files.filter((name) => /^(bin|dist)\//.test(name))).toEqual(
+    [...PROGRAM, "dist/cli/command-serve.cjs", "dist/cli/serve.cjs"].toSorted(),
+  );
 });

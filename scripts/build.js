@@ -39,6 +39,7 @@ const LAZY = {
   mcp: "src/cli/commands/mcp/run.ts",
   "mcp-http": "src/cli/mcp/http.ts",
   fixture: "src/cli/triggering/fixture.ts",
+  "forward-replay": "src/cli/forwarding/forward-replay.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-credentials": "src/cli/credentials/refresh.ts",
   "authorization-server": "src/cli/credentials/authorization-server.ts",

@@ -6,6 +6,7 @@ import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter, wrapWords } from "./terminal/wrap.ts";
+import { lookUp } from "../contract/ids.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 
 /** A description of a failure, and the exit code of the command. */
@@ -85,9 +86,8 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint, message, e
   if (fault !== undefined) return shellCommand`To remove the fault: service faults remove ${fault}`;
   if (status === 401) return hint ?? "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
   if (code === "insufficient_scope") return "Use a key with that scope. To list the scopes of this one: service whoami";
-  if (code === "email_taken" && typeof problem["existing"] === "string") {
-    return shellCommand`To see the existing customer: service customers get ${problem["existing"]}`;
-  }
+  const existing = lookUp(problem["existing"]);
+  if (existing !== undefined) return `To see the existing ${existing.noun}: ${existing.command}`;
   if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";
   if (status === 429) {
     const wait = retryAfter === undefined ? "in a moment" : `in ${retryAfter} s`;

@@ -311,6 +311,18 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       errors: [{ pointer: "/email", code: "taken", detail: "another customer has this email" }],
     },
   },
+  already_exists: {
+    meaning: "Another object has this value, which is unique per environment, ignoring case.",
+    cause:
+      "Often an earlier request created the object and its response was lost. Of the current fields, only the email address is unique, which has the code `email_taken`.",
+    remedy:
+      "Use the object named in `existing`. To repeat requests safely, send an Idempotency-Key: you get the first response again.",
+    example: {
+      detail: "The reference R-1042 belongs to order ord_06Fv3Tt0q1Yd8mWc5KxLrB.",
+      existing: "ord_06Fv3Tt0q1Yd8mWc5KxLrB",
+      errors: [{ pointer: "/reference", code: "taken", detail: "another order has this reference" }],
+    },
+  },
   invalid_transition: {
     meaning: "The resource cannot change from its current status to this one.",
     cause: "Only pending orders can be completed or canceled, and only pending payments can succeed or fail.",

@@ -22,6 +22,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, title: "Method not allowed" },
   request_timeout: { status: 408, title: "Request timeout" },
   email_taken: { status: 409, title: "Email already in use" },
+  already_exists: { status: 409, title: "Resource already exists" },
   invalid_transition: { status: 409, title: "Invalid status transition" },
   idempotency_in_flight: { status: 409, title: "Idempotent request in progress" },
   key_not_usable: { status: 409, title: "Key revoked or expired" },

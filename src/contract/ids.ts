@@ -1,4 +1,5 @@
 import { type KindWith, kindsWith, nounOf, type ResourceKind, RESOURCES } from "./resources.ts";
+import { shellCommand } from "./shell-command.ts";
 
 /** Prefixes of IDs that name no resource of the API. */
 const OTHER_PREFIXES = {
@@ -69,6 +70,14 @@ export function nounOfId(kind: IdKind): string {
 /** Returns the kind of an ID, or undefined if the text is not an ID. */
 export function kindOfId(text: string): IdKind | undefined {
   return (Object.keys(ID_PREFIXES) as IdKind[]).find((kind) => isId(kind, text));
+}
+
+/** Returns the noun of an ID's resource and the command that shows it; undefined if there is none. */
+export function lookUp(id: unknown): { noun: string; command: string } | undefined {
+  const kind = typeof id === "string" ? kindOfId(id) : undefined;
+  const shown = kindsWith("command").find((one) => one === kind);
+  if (shown === undefined) return undefined;
+  return { noun: nounOf(shown), command: shellCommand`service ${RESOURCES[shown].command.name} get ${id as string}` };
 }
 
 /** Returns the IDs of a text that consists of IDs with commas between them, or none. */

@@ -10,6 +10,7 @@ import {
   pathOf,
   resourceOf,
   withArticle,
+  takenCodeOf,
 } from "./resources.ts";
 import {
   DeletedSession,
@@ -578,9 +579,8 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
   const schemas = OBJECT_SCHEMAS[kind];
   const path = pathOf(kind) as `/v1/${string}`;
   const one = withArticle(nounOf(kind));
-  const conflicts = Object.values<Field>(fields).some(({ unique }) => unique)
-    ? { errors: ["email_taken"] as const }
-    : {};
+  const conflicts = Object.values<Field>(fields).flatMap((field) => (field.unique ? [takenCodeOf(field)] : []));
+  const errors = conflicts.length > 0 && { errors: [...new Set(conflicts)] };
   const described = (summary: string, change: string) => ({
     summary,
     tool: events.includes(change) ? `${summary}. Emits ${kind}.${change}.` : (true as const),
@@ -591,7 +591,7 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
       ...described(`Create ${one}`, "created"),
       body: schemas.create,
       response: schemas.object,
-      ...conflicts,
+      ...errors,
     },
     [`list${labels}`]: {
       route: `GET ${path}`,
@@ -613,7 +613,7 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
         details: "Omitted fields keep their values. Metadata is merged.",
         body: schemas.update,
         response: schemas.object,
-        ...conflicts,
+        ...errors,
       },
     }),
     ...(schemas.deleted && {

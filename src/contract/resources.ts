@@ -478,7 +478,7 @@ export interface Field {
   /** True if it cannot be updated. */
   fixed?: true;
   required?: true;
-  /** For type `email` only: unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
+  /** Text that is unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
   unique?: true;
   /** True if only the platform sets it. */
   output?: true;
@@ -553,6 +553,11 @@ export function inputFieldsOf(kind: KindWith<"fields">): [name: string, field: F
 /** Returns the values of a field that has only a few. */
 export function choicesOf(kind: ResourceKind, { type, choices }: Field): readonly string[] | undefined {
   return type === "status" ? Object.keys(resourceOf(kind).statuses ?? {}) : choices;
+}
+
+/** Returns the error code of a request with the value of a unique field that another object has. */
+export function takenCodeOf({ type }: Field): "email_taken" | "already_exists" {
+  return type === "email" ? "email_taken" : "already_exists";
 }
 
 /** Returns the value of a field in documentation and triggered events, unless it is an ID. */

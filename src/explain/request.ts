@@ -1,4 +1,4 @@
-import { kindOfId, timeOfId } from "../contract/ids.ts";
+import { kindOfId, lookUp, timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/json.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
@@ -170,10 +170,8 @@ function remedyOf(request: RequestLogDetail, key: ApiKey | undefined, scope: unk
     return { action: "Check the key", fix: shellCommand`service keys get ${keyId}` };
   }
   if (status === 401) return { action: "Sign in again", fix: "service login" };
-  const { existing } = problemIn(request);
-  if (code === "email_taken" && typeof existing === "string") {
-    return { action: "Use the existing customer", fix: shellCommand`service customers get ${existing}` };
-  }
+  const existing = lookUp(problemIn(request).existing);
+  if (existing !== undefined) return { action: `Use the existing ${existing.noun}`, fix: existing.command };
   const action =
     status >= 500
       ? "Look for the ID of the request in the platform's log"

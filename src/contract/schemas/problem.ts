@@ -29,7 +29,10 @@ export const Problem = Type.Object(
     errors: Type.Optional(Type.Array(FieldError, { description: "Invalid fields" })),
     existing: Type.Optional(
       nullable(
-        Type.String({ format: "customer-id", description: "With `email_taken`: the customer with this address" }),
+        Type.String({
+          description: "With `email_taken` and `already_exists`: ID of the object that has the value",
+          examples: ["cus_06Fv3Tt0q1Yd8mWc5KxLrB"],
+        }),
       ),
     ),
     current: Type.Optional(

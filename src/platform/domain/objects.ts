@@ -1,6 +1,16 @@
 import { idsOf, isId } from "../../contract/ids.ts";
-import { type Field, inputFieldsOf, nounOf, type ObjectKind, resourceOf, RESOURCES } from "../../contract/resources.ts";
 import type { EventType } from "../../contract/event-types.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import {
+  type Field,
+  inputFieldsOf,
+  lowerFirst,
+  nounOf,
+  type ObjectKind,
+  resourceOf,
+  RESOURCES,
+  takenCodeOf,
+} from "../../contract/resources.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries, SqlValue, Transaction } from "../storage/database.ts";
 import { takeTurn } from "../storage/environments.ts";
@@ -22,7 +32,6 @@ import { ApiError, assertId, existing, invalidFields, shorten, unknownReference 
 import { emit } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { RULES } from "./rules/index.ts";
-import { LIMITS } from "../../contract/limits.ts";
 
 /** An object as the API shows it. */
 interface ApiObject extends Record<string, unknown> {
@@ -35,7 +44,7 @@ type Input = Readonly<Record<string, unknown>>;
 
 /**
  * Creates an object in its initial status and emits `<kind>.created`. Throws ApiError `invalid_request` if it refers to
- * an object that does not exist, and `email_taken` if another object has its address.
+ * an object that does not exist, and the code of `takenCodeOf` if another object has the value of a unique field.
  */
 export async function createObject(
   tx: Transaction,
@@ -54,7 +63,10 @@ export async function createObject(
   if (initial !== undefined) row["status"] = initial;
   for (const [name, field] of inputFieldsOf(kind)) setField(row, name, field, input[name]);
   await assertReferences(tx, kind, row);
-  if (!(await insertObject(tx, kind, row))) throw await emailTaken(tx, kind, row);
+  if (!(await insertObject(tx, kind, row))) {
+    await assertUnique(tx, kind, row);
+    throw new Error(`${row.id} could not be inserted`);
+  }
   await obeyRule(tx, kind, row);
   const object = toObject(kind, row, context.tenant);
   await emit(tx, context, { type: `${kind}.created` as EventType, object });
@@ -63,7 +75,7 @@ export async function createObject(
 
 /**
  * Changes the given fields, merges the metadata, and emits `<kind>.updated` with the old values. An update that changes
- * nothing emits nothing. Throws ApiError `not_found` or `email_taken`.
+ * nothing emits nothing. Throws the same errors as `createObject`, and ApiError `not_found`.
  */
 export async function updateObjectFields(
   tx: Transaction,
@@ -83,11 +95,7 @@ export async function updateObjectFields(
   const object = toObject(kind, after, tenant);
   const previous = changedFields(kind, before, after);
   if (Object.keys(previous).length === 0) return object;
-  for (const [name] of uniqueFields(kind)) {
-    const key = after[keyColumnOf(name)] as string;
-    if (key === before[keyColumnOf(name)]) continue;
-    if (await findByKey(tx, kind, tenant.environment, { name, key })) throw await emailTaken(tx, kind, after);
-  }
+  await assertUnique(tx, kind, after, before);
   await assertReferences(tx, kind, after, before);
   await updateObject(tx, kind, after);
   await obeyRule(tx, kind, after, before);
@@ -161,7 +169,7 @@ export async function pageOfObjects(
   return rows.map((row) => toObject(kind, row, tenant));
 }
 
-/** Returns the object of a list whose email address is searched for as a whole, however old it is. */
+/** Returns the object of a list whose unique value is searched for as a whole, however old it is. */
 export async function objectOfUniqueValue(
   queries: Queries,
   tenant: Tenant,
@@ -196,7 +204,7 @@ function existingObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: 
 
 function setField(row: ObjectRow, name: string, field: Field, value: unknown): void {
   row[columnOf(name, field)] = toStored(field.type, value);
-  if (field.unique) row[keyColumnOf(name)] = keyOf(value as string);
+  if (field.unique) row[keyColumnOf(name)] = keyOf((value ?? null) as string | null);
 }
 
 function toObject(kind: ObjectKind, row: ObjectRow, tenant: Tenant): ApiObject {
@@ -249,22 +257,26 @@ function uniqueFields(kind: ObjectKind): [name: string, field: Field][] {
   return inputFieldsOf(kind).filter(([, { unique }]) => unique);
 }
 
-/** Returns the error with the ID of the object that has the address. */
-async function emailTaken(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<ApiError> {
-  const [[name, field]] = uniqueFields(kind) as [[string, Field]];
-  const email = row[columnOf(name, field)] as string;
-  const holder = await findByKey(tx, kind, row.environment, { name, key: keyOf(email) });
-  const noun = nounOf(kind);
-  return new ApiError("email_taken", `The email ${shorten(email)} belongs to ${noun} ${holder?.id ?? "(unknown)"}.`, {
-    members: {
-      existing: holder?.id ?? null,
-      errors: [{ pointer: `/${name}`, code: "taken", detail: `another ${noun} has this email` }],
-    },
-  });
+/** Throws the ApiError with the ID of another object that has the row's value of a unique field. */
+async function assertUnique(tx: Transaction, kind: ObjectKind, row: ObjectRow, before?: ObjectRow): Promise<void> {
+  for (const [name, field] of uniqueFields(kind)) {
+    const key = row[keyColumnOf(name)] as string | null;
+    if (key === null || key === before?.[keyColumnOf(name)]) continue;
+    const holder = await findByKey(tx, kind, row.environment, { name, key });
+    if (holder === undefined) continue;
+    const [noun, label] = [nounOf(kind), lowerFirst(field.label)];
+    const value = shorten(row[columnOf(name, field)] as string);
+    throw new ApiError(takenCodeOf(field), `The ${label} ${value} belongs to ${noun} ${holder.id}.`, {
+      members: {
+        existing: holder.id,
+        errors: [{ pointer: `/${name}`, code: "taken", detail: `another ${noun} has this ${label}` }],
+      },
+    });
+  }
 }
 
-function keyOf(email: string): string {
-  return email.toLowerCase();
+function keyOf<Text extends string | null>(value: Text): Text {
+  return (value?.toLowerCase() ?? null) as Text;
 }
 
 function parseMetadata(json: string): Record<string, string> {

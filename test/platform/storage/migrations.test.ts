@@ -7,7 +7,6 @@ import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
 import { objectTable } from "../../../src/platform/storage/migrations/object-table.ts";
 import { SQLITE_TYPES } from "../../../src/platform/storage/migrate.ts";
 import { columnOf } from "../../../src/platform/storage/field-values.ts";
-import { keyColumnOf } from "../../../src/platform/storage/objects.ts";
 import { POSTGRES_TYPES } from "../../../src/platform/storage/postgres/migrate.ts";
 import { openDatabase, openReader } from "../../../src/platform/storage/open-database.ts";
 import { openPostgres } from "../../../src/platform/storage/postgres/open.ts";
@@ -112,16 +111,17 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     await database.close();
   });
 
-  it.each(OBJECT_KINDS)("give the %s table the columns of its fields", async (kind) => {
-    const columns = Object.entries<Field>(RESOURCES[kind].fields).flatMap(([name, field]) => {
+  it.each(OBJECT_KINDS)("give the %s table the columns and unique indexes of its fields", async (kind) => {
+    const fields = Object.entries<Field>(RESOURCES[kind].fields);
+    const columns = fields.map(([name, field]) => {
       const isSet = field.required || field.type === "status";
-      const own = [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
-      return field.unique ? [own, [keyColumnOf(name), field.type]] : [own];
+      return [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
     });
+    const unique = fields.filter(([, field]) => field.unique).map(([name]) => name);
     const database = await open();
     const types = database.dialect === "sqlite" ? SQLITE_TYPES : POSTGRES_TYPES;
-    const [create] = objectTable(types, "expected", Object.fromEntries(columns));
-    await database.write((tx) => tx.run(create!));
+    for (const statement of objectTable(types, "expected", Object.fromEntries(columns), [], unique))
+      await database.write((tx) => tx.run(statement));
     const columnsOf = (table: string) =>
       database.all(
         database.dialect === "sqlite"
@@ -130,6 +130,15 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
              WHERE table_name = '${table}' ORDER BY column_name`,
       );
     expect(await columnsOf(RESOURCES[kind].plural)).toEqual(await columnsOf("expected"));
+    const uniqueOf = (table: string) =>
+      database.all(
+        database.dialect === "sqlite"
+          ? `SELECT (SELECT group_concat(name) FROM pragma_index_info(one.name)) AS columns
+             FROM pragma_index_list('${table}') one WHERE "unique" = 1 ORDER BY columns`
+          : `SELECT (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = indexrelid) AS columns
+             FROM pg_index WHERE indrelid = '${table}'::regclass AND indisunique ORDER BY columns`,
+      );
+    expect(await uniqueOf(RESOURCES[kind].plural)).toEqual(await uniqueOf("expected"));
     await database.close();
   });
 

@@ -7,21 +7,24 @@ type ColumnOf = FieldTypeName | `${FieldTypeName}?`;
 
 /**
  * Returns the statements of the table of a resource that its fields describe: a column for each field, and an index for
- * each filter.
+ * each filter. A unique field has a second column, which compares it in lower case.
  */
 export function objectTable(
   types: ColumnTypes,
   table: string,
   columns: Readonly<Record<string, ColumnOf>>,
   filters: readonly string[] = [],
+  unique: readonly string[] = [],
 ): string[] {
   const { id, integer, clustered } = types;
-  const own = Object.entries(columns).map(([name, type]) => fieldColumn(types, name, type));
+  const keys = unique.map((name) => [`${name}_key`, columns[name]!] as const);
+  const own = [...Object.entries(columns), ...keys].map(([name, type]) => fieldColumn(types, name, type));
   return [
     `CREATE TABLE ${table} (
        ${environmentOf(types)}, id ${id} NOT NULL, ${own.join(", ")}, metadata TEXT NOT NULL,
        created ${integer} NOT NULL, PRIMARY KEY (environment, id)) ${clustered}`,
     ...filters.map((name) => `CREATE INDEX ${table}_by_${name} ON ${table} (environment, ${name}, id)`),
+    ...unique.map((name) => `CREATE UNIQUE INDEX ${table}_by_${name} ON ${table} (environment, ${name}_key)`),
   ];
 }
 

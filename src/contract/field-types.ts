@@ -11,6 +11,8 @@ export interface FieldType {
   readonly limits?: Readonly<Record<string, unknown>>;
   /** The check of its `format`, unless the platform's `http/formats.ts` has it. */
   readonly format?: FormatRule;
+  /** What the command rejects at once, if it is certain that the platform rejects it, too (default: its `format`). */
+  readonly typed?: Pick<FormatRule, "accepts" | "expected">;
   /**
    * The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, a list as JSON. Values
    * that are kept apart, such as secrets, have schemas and columns of their own.
@@ -22,6 +24,10 @@ export interface FieldType {
   readonly reads?: "amount" | "whole number" | "duration" | "ID" | "upper case";
   /** The input in forms: one of the dashboard's own, or a type of HTML (default: text). */
   readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "headers" | "number";
+  /** True if forms begin with the example. */
+  readonly isPreset?: true;
+  /** Returns a variant of an example, for each object of `trigger` with a unique field. */
+  readonly vary?: (example: string, unique: string) => string;
 }
 
 /** A format of JSON Schema. */
@@ -39,6 +45,7 @@ export const FIELD_TYPES = {
     limits: { minLength: 1, maxLength: LIMITS.nameLength },
     stored: "text",
     placeholder: "text",
+    vary: (example, unique) => `${example} ${unique}`,
   },
   note: {
     schema: { type: "string" },
@@ -49,15 +56,22 @@ export const FIELD_TYPES = {
   email: {
     schema: { type: "string", format: "email" },
     limits: { maxLength: LIMITS.emailLength },
+    typed: { accepts: (text) => /^[^@\s]+@[^@\s]+$/.test(text), expected: "an email address such as ada@example.com" },
     stored: "text",
     placeholder: "address",
+    vary: (example, unique) => example.replace("@", `.${unique}@`),
   },
   phone: { schema: { type: "string", format: "phone" }, stored: "text", placeholder: "number" },
   url: {
     schema: { type: "string", format: "uri" },
     limits: { format: "endpoint-url", maxLength: LIMITS.endpointUrlLength },
+    typed: {
+      accepts: (text) => /^https?:\/*[^/\s]/i.test(text),
+      expected: "a complete URL such as https://example.com/webhooks",
+    },
     stored: "text",
     placeholder: "url",
+    vary: (example, unique) => `${example}/${unique}`,
   },
   amount: {
     schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
@@ -76,9 +90,11 @@ export const FIELD_TYPES = {
   },
   currency: {
     schema: { type: "string", format: "currency" },
+    typed: { accepts: (text) => /^[a-z]{3}$/i.test(text), expected: "a currency code such as EUR" },
     stored: "text",
     placeholder: "code",
     reads: "upper case",
+    isPreset: true,
   },
   status: { schema: {}, stored: "text" },
   choice: { schema: {}, stored: "text" },
@@ -88,6 +104,7 @@ export const FIELD_TYPES = {
     limits: { pattern: "^[a-z][a-z0-9_]{0,63}$" },
     stored: "text",
     placeholder: "code",
+    vary: (example, unique) => `${example}_${unique}`,
   },
   date: {
     schema: { type: "string", format: "date" },

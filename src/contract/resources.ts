@@ -473,6 +473,9 @@ export interface Field {
   of?: string;
   /** For type `choice`: the values. */
   choices?: readonly string[];
+  /** For types `number` and `amount`: the least and the greatest value of requests. */
+  min?: number;
+  max?: number;
   /** The CLI's flag, if it is not the field's name. */
   flag?: string;
   /** True if it cannot be updated. */

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { typeOf } from "../../src/contract/field-types.ts";
 import { inputFieldsOf, kindsWith, OBJECT_KINDS, pathOf, resourceOf, RESOURCES } from "../../src/contract/resources.ts";
 import { runCli } from "../support/run-cli.ts";
 import { kitPlatform } from "../testing/kit.ts";
@@ -53,6 +54,25 @@ describe("the table of resources", () => {
       const types = Object.entries(resourceOf(kind).fields ?? {}).map(([name, { type }]) => ({ name, type }));
       if (!types.some(({ type }) => type === "amount")) continue;
       expect(types, kind).toContainEqual({ name: "currency", type: "currency" });
+    }
+  });
+
+  it("gives every resource that can be updated a field that `service trigger` changes", () => {
+    for (const kind of kindsWith("updatable")) {
+      const changed = inputFieldsOf(kind).filter(([, { examples = [] }]) => examples.length > 1);
+      expect(changed, `${kind}: give a field two examples, the value before and after the update`).not.toEqual([]);
+    }
+  });
+
+  it("gives unique fields an example and a type of text that can vary", () => {
+    for (const kind of kindsWith("fields")) {
+      for (const [name, { type, examples }] of inputFieldsOf(kind).filter(([, field]) => field.unique)) {
+        const says = `${kind}.${name}: give the field an example, and its type a function to vary it`;
+        expect({ examples, vary: typeOf(type).vary }, says).toEqual({
+          examples: expect.any(Array),
+          vary: expect.any(Function),
+        });
+      }
     }
   });
 

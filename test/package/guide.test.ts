@@ -14,6 +14,7 @@ const TESTS = [
   "test/contract/compatibility.test.ts",
   "test/contract/resources.test.ts",
   "test/contract/event-types.test.ts",
+  "test/cli/trigger.test.ts",
   "test/platform/methods.test.ts",
   "test/platform/oauth/isolation.test.ts",
   "test/platform/fuzz.test.ts",

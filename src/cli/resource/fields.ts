@@ -9,7 +9,6 @@ import {
   withArticle,
 } from "../../contract/resources.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { parseUrl } from "../../network/parse-url.ts";
 import { parseHeaders } from "../arguments/headers.ts";
 import { collect, collectList, objectOfPairs, type Pair } from "../arguments/repeated.ts";
 import { assertSubscriptions, duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
@@ -31,22 +30,12 @@ const TEN_YEARS = 3653 * 86_400;
 const AMOUNT_KIND = "a whole number of the currency's minor unit: 1999 for 19.99 EUR";
 
 /** The parsers of values, unless any text is valid. */
-const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (text: string) => unknown>> = {
-  amount: wholeNumber(0, undefined, AMOUNT_KIND),
-  "whole number": wholeNumber(0),
-  "upper case": (text) => text.toUpperCase(),
-  ID: objectId,
-  duration: duration(60, TEN_YEARS),
-};
-
-/** What a value must be, if it is certain that the platform rejects any other. The platform has more rules. */
-const FORMATS: Readonly<Record<string, [accepts: (text: string) => boolean, expected: string]>> = {
-  email: [(text) => /^[^@\s]+@[^@\s]+$/.test(text), "an email address such as ada@example.com"],
-  url: [
-    (text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ""),
-    "a complete URL such as https://example.com/webhooks",
-  ],
-  currency: [(text) => /^[a-z]{3}$/i.test(text), "a currency code such as EUR"],
+const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (field: Field) => (text: string) => unknown>> = {
+  amount: ({ min = 0, max }) => wholeNumber(min, max, AMOUNT_KIND),
+  "whole number": ({ min = 0, max }) => wholeNumber(min, max),
+  "upper case": () => (text) => text.toUpperCase(),
+  ID: () => objectId,
+  duration: () => duration(60, TEN_YEARS),
 };
 
 /** The placeholder of a list and how it is read, by the format of its items. */
@@ -66,21 +55,21 @@ function parseList(text: string): string[] {
   return assertSubscriptions(names);
 }
 
-export function flagOf(name: string, { type, of = "", flag: long = name, choices }: Field, about: string): Flag {
+export function flagOf(name: string, field: Field, about: string): Flag {
+  const { type, of = "", flag: long = name, choices, min, max } = field;
   const declare = (placeholder: string, reading: Pick<Flag, "parse" | "collect" | "choices">): Flag =>
     flag(`--${dashed(long)} <${placeholder}>`, about, reading);
   if (type === "boolean") return flag(`--${dashed(long)}`, about);
   if (type === "headers") return declare("header", { collect });
   if (type === "list") return declare(...LISTS[of]!);
-  const { placeholder = long, reads } = typeOf(type);
+  const { placeholder: usual = long, reads, format, typed = format } = typeOf(type);
+  const placeholder = min === undefined || max === undefined ? usual : `${min}-${max}`;
   if (choices !== undefined) return declare(placeholder, { choices });
-  const read = reads === undefined ? undefined : PARSERS[reads];
-  const format = FORMATS[type];
-  if (format === undefined) return declare(placeholder, read === undefined ? {} : { parse: read });
-  const [accepts, expected] = format;
+  const read = reads && PARSERS[reads](field);
+  if (typed === undefined) return declare(placeholder, read === undefined ? {} : { parse: read });
   const parse = (text: string): unknown => {
     // Another flag in the place of the value is reported as such.
-    if (!text.startsWith("--") && !accepts(text)) throw new InvalidArgumentError(`Must be ${expected}.`);
+    if (!text.startsWith("--") && !typed.accepts(text)) throw new InvalidArgumentError(`Must be ${typed.expected}.`);
     return read?.(text) ?? text;
   };
   return declare(placeholder, { parse });

@@ -60,7 +60,7 @@ function createSteps(kind: ObjectKind): Step[] {
     Object.fromEntries(
       fields
         .filter(([, { type, required }]) => required || type === "text")
-        .map(([name, field]) => [name, name === owner?.[0] ? id : uniqueExampleOf(field, unique)]),
+        .map(([name, field]) => [name, name === owner?.[0] ? id : varied(field, unique, exampleOf(field))]),
     );
   const create: Step = { method: "POST", path: () => pathOf(kind), body, takes: membersOf(kind) };
   return owner === undefined ? [create] : [...createSteps(owner[1].of as ObjectKind), create];
@@ -70,10 +70,10 @@ function changeStep(kind: ObjectKind, change: string): Step {
   const path = (id: string) => pathOf(kind) + apiPath`/${id}`;
   if (change === "deleted") return { method: "DELETE", path, takes: [] };
   if (change === "updated") {
-    const changed = inputFieldsOf(kind).flatMap(([name, { examples = [] }]) =>
-      examples[1] === undefined ? [] : [[name, examples[1]]],
-    );
-    return { method: "PATCH", path, body: () => Object.fromEntries(changed), takes: membersOf(kind) };
+    const changed = inputFieldsOf(kind).filter(([, { examples }]) => examples?.[1] !== undefined);
+    const body = (unique: string) =>
+      Object.fromEntries(changed.map(([name, field]) => [name, varied(field, unique, field.examples![1])]));
+    return { method: "PATCH", path, body, takes: membersOf(kind) };
   }
   const actions = Object.entries(resourceOf(kind).actions ?? {});
   const [verb, { takes = {} }] = actions.find(([, { to }]) => to === change)!;
@@ -84,10 +84,9 @@ function membersOf(kind: ObjectKind): string[] {
   return [...inputFieldsOf(kind).map(([name]) => name), "metadata"];
 }
 
-/** Addresses are unique per environment. */
-function uniqueExampleOf(field: Field, unique: string): unknown {
-  const example = exampleOf(field);
-  return field.type === "email" ? String(example).replace("@", `.${unique}@`) : example;
+/** Returns an example that no other object has, if the field is unique. */
+function varied({ type, unique: isUnique }: Field, unique: string, example: string | number | undefined): unknown {
+  return isUnique ? typeOf(type).vary!(String(example), unique) : example;
 }
 
 /** Returns the calls that cause the event: the recipe's, or one with the whole `data.object` given. */
@@ -120,10 +119,11 @@ export function planSteps(
 
 /** Returns a value as the flag of its field would: currency codes may be typed in any case. */
 function inUpperCase([path, value]: Pair): Pair {
-  const isUpperCase = OBJECT_KINDS.some((kind) =>
-    inputFieldsOf(kind).some(([name, { type }]) => name === path && typeOf(type).reads === "upper case"),
-  );
-  return [path, isUpperCase && /^[a-z]{3}$/i.test(value) ? value.toUpperCase() : value];
+  const isUpperCase = OBJECT_KINDS.flatMap(inputFieldsOf).some(([name, { type }]) => {
+    const { reads, typed } = typeOf(type);
+    return name === path && reads === "upper case" && typed?.accepts(value) !== false;
+  });
+  return [path, isUpperCase ? value.toUpperCase() : value];
 }
 
 function withOverrides(step: Step, overrides: readonly Pair[]): Step {

@@ -87,7 +87,9 @@ export function valueSchema(kind: Kind, field: Field): TSchema {
 
 /** Returns the schema of a field's value in requests, which has limits. */
 export function inputSchema(kind: Kind, field: Field): TSchema {
-  return schemaOf(kind, field, "request", typeOf(field.type).limits);
+  const { type, min, max } = field;
+  const range = { ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) };
+  return schemaOf(kind, field, "request", { ...typeOf(type).limits, ...range });
 }
 
 function schemaOf(kind: Kind, field: Field, side: "request" | "response", limits: object = {}): TSchema {

@@ -14,6 +14,9 @@ export interface FieldProps {
   hint?: ComponentChildren;
   type?: "text" | "number" | "date" | "datetime-local" | "email" | "url";
   placeholder?: string;
+  /** Of a number. */
+  min?: number | undefined;
+  max?: number | undefined;
   required?: boolean;
   isLong?: boolean;
   /** Values to choose from while typing, each with what it means. */
@@ -57,6 +60,8 @@ export function Field(props: FieldProps) {
         <input
           {...shared}
           {...({ type: props.type ?? "text" } as { type: "text" })}
+          min={props.min}
+          max={props.max}
           list={props.suggestions === undefined ? undefined : `${id}s`}
         />
       )}

@@ -51,7 +51,7 @@ export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<s
 
 /** Returns the initial value of an input for a new object: the likely one of a few values. */
 function presetOf({ type, required, choices: [first] = [], examples: [example] = [] }: FieldEntry): unknown {
-  return (type === "currency" ? example : required && first) || "";
+  return (typeOf(type).isPreset ? example : required && first) || "";
 }
 
 /** Returns the member of a request's body for the value of an input. The platform reports errors in any other text. */
@@ -73,7 +73,7 @@ export function memberOf(field: FieldEntry, value: Value, currency: Value | unde
     case "number":
       return /^\d+$/.test(value as string) ? Number(value) : unset;
     default:
-      return unset;
+      return typeof unset === "string" && typeOf(field.type).reads === "upper case" ? unset.toUpperCase() : unset;
   }
 }
 
@@ -182,9 +182,10 @@ function Input(props: {
           <input type="checkbox" checked={value === true} onChange={() => onInput(value !== true)} /> {about}
         </label>
       );
+    case "number":
+      return <Field {...shared} type={input} min={field.min} max={field.max} />;
     case "date":
     case "datetime-local":
-    case "number":
       return <Field {...shared} type={input} />;
     case "amount":
       return (
@@ -286,5 +287,5 @@ function amountError(error: CallError, name: string, amount: string, currency = 
 /** Returns a possible value of a field; for an ID, its beginning. */
 export function placeholderOf(field: FieldEntry): string {
   const owner = kindsWith("prefix").find((kind) => kind === field.of);
-  return owner === undefined ? String(exampleOf(field) ?? "") : `${RESOURCES[owner].prefix}…`;
+  return owner === undefined ? String(exampleOf(field) ?? field.min ?? "") : `${RESOURCES[owner].prefix}…`;
 }

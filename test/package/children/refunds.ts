@@ -49,13 +49,42 @@ describe.each([
     }
   });
 
+  it("have a reference of their own, regardless of case, however many are created at once", async () => {
+    const { body: payment } = await apis[0]!("POST", "/v1/payments", { amount: 1999, currency: "EUR" });
+    const refund = { amount: 1, currency: "EUR", payment: payment.id };
+    const responses = await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, index) =>
+        apis[index % apis.length]!("POST", "/v1/refunds", { ...refund, reference: index % 2 === 0 ? "RF-1" : "rf-1" }),
+      ),
+    );
+    const { id } = responses.find(({ status }) => status === 201)!.body;
+    const taken = {
+      status: 409,
+      body: {
+        code: "already_exists",
+        detail: expect.stringMatching(new RegExp(`^The reference rf-1 belongs to refund ${id}\\.$`, "i")),
+        existing: id,
+        errors: [{ pointer: "/reference", code: "taken", detail: "another refund has this reference" }],
+      },
+    };
+    const rejected = responses.filter(({ status }) => status !== 201);
+    expect(rejected).toMatchObject(Array.from({ length: AT_ONCE - 1 }, () => taken));
+    const { body: other } = await apis[0]!("POST", "/v1/refunds", refund);
+    expect(await apis[0]!("PATCH", `/v1/refunds/${other.id}`, { reference: "Rf-1" })).toMatchObject(taken);
+    expect((await apis[0]!("PATCH", `/v1/refunds/${id}`, { reference: "Rf-1" })).body.reference).toBe("Rf-1");
+    expect((await apis[0]!("PATCH", `/v1/refunds/${id}`, { reference: null })).body.reference).toBeNull();
+    expect((await apis[0]!("PATCH", `/v1/refunds/${other.id}`, { reference: "RF-1" })).status).toBe(200);
+  });
+
   it("have one of the allowed reasons, and an existing date", async () => {
     const { body: payment } = await apis[0]!("POST", "/v1/payments", { amount: 1999, currency: "EUR" });
     const refund = { amount: 1, currency: "EUR", payment: payment.id };
     const given = { reason: "duplicate", due: "2026-12-24" };
     expect((await apis[0]!("POST", "/v1/refunds", { ...refund, ...given })).body).toMatchObject(given);
-    const { body } = await apis[0]!("POST", "/v1/refunds", { ...refund, reason: "none", due: "2026-02-30" });
+    const wrong = { ...refund, amount: 0, reason: "none", due: "2026-02-30" };
+    const { body } = await apis[0]!("POST", "/v1/refunds", wrong);
     expect(body.errors).toEqual([
+      { pointer: "/amount", code: "out_of_range", detail: "must be at least 1" },
       { pointer: "/reason", code: "not_allowed", detail: "must be one of requested, duplicate, fraudulent" },
       { pointer: "/due", code: "invalid_format", detail: "must be a date of the form YYYY-MM-DD" },
     ]);
@@ -74,4 +103,6 @@ it("the command creates refunds, and triggers their events", async () => {
   expect((await runCli(["refunds", "create", ...flags], { env })).stderr).toContain(
     "is not one of requested, duplicate, fraudulent",
   );
+  const { exitCode, stderr } = await runCli(["refunds", "create", ...flags, "--amount", "0"], { env });
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be at least 1.") });
 });

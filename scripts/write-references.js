@@ -11,6 +11,7 @@ const PAGES = [
   { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },
+  { page: "docs/mcp.md", source: "scripts/mcp-reference.ts" },
   { page: "docs/service.schema.json", source: "scripts/project-schema.ts" },
   { page: "src/webhooks/event-objects.ts", source: "scripts/event-objects.ts" },
   { page: "src/testing/event-samples.ts", source: "scripts/event-samples.ts" },
@@ -48,7 +49,7 @@ async function print(source, extension) {
     logLevel: "warning",
   });
   const fresh = join(folder, `page${extension}`);
-  writeFileSync(fresh, execFileSync(process.execPath, [program], { encoding: "utf8" }));
+  writeFileSync(fresh, execFileSync(process.execPath, [program], { cwd: root, encoding: "utf8" }));
   execFileSync(join(root, "node_modules/.bin/oxfmt"), ["-c", join(root, ".oxfmtrc.json"), fresh], { cwd: folder });
   return readFileSync(fresh, "utf8");
 }

@@ -15,6 +15,7 @@ const TESTS = [
   "test/contract/resources.test.ts",
   "test/contract/event-types.test.ts",
   "test/cli/trigger.test.ts",
+  "test/docs/mcp.test.ts",
   "test/platform/methods.test.ts",
   "test/platform/oauth/isolation.test.ts",
   "test/platform/fuzz.test.ts",

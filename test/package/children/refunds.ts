@@ -95,14 +95,22 @@ it("the command creates refunds, and triggers their events", async () => {
   const { env } = single;
   const triggered = await runCli(["trigger", "refund.succeeded", "--json"], { env });
   expect(triggered).toMatchObject({ exitCode: 0, stderr: "" });
+  for (const _time of ["first", "second"])
+    expect(await runCli(["trigger", "refund.updated"], { env })).toMatchObject({ exitCode: 0 });
   const { stdout } = await runCli(["refunds", "list", "--status", "succeeded", "--json"], { env });
-  const [{ payment, amount }] = JSON.parse(stdout) as [{ payment: string; amount: number }];
+  const [{ id, payment, amount, reference }] = JSON.parse(stdout) as [
+    { id: string; payment: string; amount: number; reference: string },
+  ];
   expect(amount).toBe(1999);
   await apiOf(single.baseUrl, single.sandboxKey)("POST", `/v1/payments/${payment}/succeed`);
   const flags = ["--amount", "1", "--currency", "eur", "--payment", payment, "--reason", "other"];
   expect((await runCli(["refunds", "create", ...flags], { env })).stderr).toContain(
     "is not one of requested, duplicate, fraudulent",
   );
-  const { exitCode, stderr } = await runCli(["refunds", "create", ...flags, "--amount", "0"], { env });
+  const taken = ["--amount", "1", "--currency", "eur", "--payment", payment, "--reference", reference.toUpperCase()];
+  expect((await runCli(["refunds", "create", ...taken], { env })).stderr).toContain(
+    `To see the existing refund: service refunds get ${id}`,
+  );
+  const { exitCode, stderr } = await runCli(["refunds", "create", "--amount", "0"], { env });
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be at least 1.") });
 });

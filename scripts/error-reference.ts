@@ -5,6 +5,7 @@ import { apiExitCode } from "../src/cli/failure.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
 import { ERROR_GUIDES } from "../src/contract/error-guides.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../src/contract/errors.ts";
+import { LIMITS } from "../src/contract/limits.ts";
 import type { Problem } from "../src/contract/schemas/problem.ts";
 import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 
@@ -78,7 +79,7 @@ const SIGNATURE_ERRORS: Record<SignatureErrorCode, [meaning: string, fix?: strin
 
 /** Prefixes of an attempt's `error`, and what to do about them. */
 const ATTEMPT_ERRORS: Record<string, string> = {
-  timeout: "No complete response within 10 seconds: respond first, work afterwards",
+  timeout: `No complete response within ${LIMITS.deliverySeconds} seconds: respond first, work afterwards`,
   connection_refused: "No server listens on this address and port",
   connection_closed: "The receiver or a proxy closed the connection before the response was complete",
   dns: "The host name does not exist, or its name servers did not answer within 5 seconds",

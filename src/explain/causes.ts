@@ -80,8 +80,8 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
     what: `Connection refused: no server is listening at ${shownUrl}`,
     action: `Start the receiver, or ${CORRECT_URL}, then retry`,
   }),
-  timeout: ({ name }, { body }) => ({
-    what: `${name} did not ${body ? "complete its response" : "respond"} within ${LIMITS.deliverySeconds} s`,
+  timeout: ({ name }, { body, description }) => ({
+    what: `${name} did not ${body ? "complete its response" : "respond"} ${/within .*/.exec(description)?.[0] ?? "in time"}`,
     action: `${RESPOND_FIRST}, then retry`,
   }),
   dns: ({ host }) => ({

@@ -14,7 +14,7 @@ export interface ForwarderOptions {
   headers?: readonly string[] | undefined;
   /** Accepts any certificate of the receiver. */
   skipVerify?: boolean | undefined;
-  /** Time limit from the connect to the last byte of the response, in milliseconds (default: 10 s). */
+  /** Time limit from the connect to the last byte of the response, in milliseconds (default: that of a delivery). */
   timeoutMs?: number | undefined;
   /** Where this process runs (default: `plain`). */
   host?: HostKind | undefined;

@@ -184,8 +184,7 @@ interface PingFlags extends Idempotent {
   type?: EventType;
 }
 
-/** A delivery takes 10 s at most. */
-const PING_SECONDS = 15;
+const PING_SECONDS = LIMITS.deliverySeconds + 5;
 const POLL_MS = 100;
 
 /** Sends a ping and shows the response. Exits with 1 unless it is 2xx. Programs get the event without waiting. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { EVENT_TYPES } from "../event-types.ts";
+import { exampleOf, inputFieldsOf } from "../resources.ts";
 import { closed, Created, SEARCH_FILTERS, idOf, listOf, listQuery, Livemode, nullable, objectOf } from "./fields.ts";
 
 /** Any object. A record of unknown values would be equivalent, but tests each key of a body against a pattern. */
@@ -11,9 +12,7 @@ const snapshotOf = (description: string) =>
       {
         id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB",
         object: "customer",
-        email: "ada@example.com",
-        name: "Ada Lovelace",
-        phone: null,
+        ...Object.fromEntries(inputFieldsOf("customer").map(([name, field]) => [name, exampleOf(field) ?? null])),
         metadata: {},
         livemode: false,
         created: "2026-11-01T12:00:00Z",

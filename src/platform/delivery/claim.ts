@@ -1,4 +1,5 @@
 import { lowestIdAt } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-target.ts";
 import type { BackgroundWork } from "../observability/background-work.ts";
@@ -18,8 +19,8 @@ import type { BodyClaim } from "./event-bodies.ts";
 import { isWithinRetries, retriesEndedBefore } from "./retry-schedule.ts";
 import { abandon, type Finished, type Job } from "./sender.ts";
 
-/** An attempt takes at most 10 s; the rest is for recording it. */
-export const LEASE_MILLISECONDS = 15_000;
+/** An attempt, and the time to record it. */
+export const LEASE_MILLISECONDS = LIMITS.deliverySeconds * 1000 + 5000;
 
 const ENDED = "expired: the 3 days of retries have passed";
 const DELETED = "endpoint_deleted: the endpoint was deleted";
@@ -177,7 +178,7 @@ async function claimRows(
     else if (secrets === undefined || headers === undefined) abandonFor(delivery, SECRET_DAMAGED);
     else {
       const isMarkedBegun = index < limits.begin;
-      const destination = { endpointId: target.id, url, urlText: target.url, secrets, headers };
+      const destination = { target, url, secrets, headers };
       const clocks = { claimedAt: elapsed, claimedTime: now, mayExpire };
       claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });
     }

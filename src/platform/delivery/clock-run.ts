@@ -264,7 +264,7 @@ export class ClockRun {
   #attempt(job: Job): void {
     const { sender, bodies } = this.#tools;
     const { event_id: eventId } = job.delivery;
-    const { endpointId } = job.destination;
+    const { id: endpointId } = job.destination.target;
     const at = this.#timeOf(job);
     job.body = bodies.retain(eventId, job.body);
     this.#inFlight.set(job, at);

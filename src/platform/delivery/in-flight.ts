@@ -83,7 +83,7 @@ export class InFlight {
   add(jobs: readonly Job[]): void {
     const queues = new Set<EndpointQueue>();
     for (const job of jobs) {
-      const queue = this.#queues.of(job.destination.endpointId);
+      const queue = this.#queues.of(job.destination.target.id);
       job.body = this.#bodies.retain(job.delivery.event_id, job.body);
       queue.bytes += job.body.length;
       queue.ahead.push(job);

@@ -9,16 +9,15 @@ import { formatTraceparent } from "../observability/trace-context.ts";
 import type { Clock, Random } from "../ports.ts";
 import { storableText } from "../storage/deliveries.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
+import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
 import { DnsError } from "./dns.ts";
 import { nextAttemptAt } from "./retry-schedule.ts";
 import { BlockedTargetError, type TargetGuard } from "./target-guard.ts";
 
-/** The target of an endpoint's deliveries when they were claimed. */
+/** The endpoint of deliveries when they were claimed. */
 export interface Destination {
-  endpointId: string;
+  target: DeliveryTarget;
   url: URL;
-  /** The URL as the endpoint has it. */
-  urlText: string;
   secrets: readonly string[];
   /** The endpoint's own headers, as a flat list of names and values. */
   headers: readonly string[];
@@ -132,7 +131,7 @@ function judge(
   const next = succeeded || isGone ? undefined : nextAttemptAt(failed, fraction, mayExpire);
   return {
     delivery,
-    endpointId: destination.endpointId,
+    endpointId: destination.target.id,
     outcome: {
       id: delivery.id,
       token,
@@ -147,7 +146,7 @@ function judge(
       response_headers: response.headers === null ? null : storableText(response.headers),
       response_excerpt: excerpt === null ? null : storableText(excerpt),
     },
-    goneUrl: isGone ? destination.urlText : undefined,
+    goneUrl: isGone ? destination.target.url : undefined,
   };
 }
 

@@ -143,21 +143,26 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
   ]);
 }
 
-/** The endpoint data that an attempt needs: URL, secrets, headers, and the environment's clock. */
-export type DeliveryTarget = Pick<EnvironmentRow, "clock_offset" | "clock_held_until"> &
-  Pick<
-    WebhookEndpointRow,
-    "environment" | "id" | "url" | "status" | "secret" | "previous_secret" | "previous_until" | "headers"
-  >;
+type Setting = keyof StoredFields<"webhook_endpoint">;
+const isUsedByAttempts = (column: Setting): column is Exclude<Setting, "events" | "description"> =>
+  column !== "events" && column !== "description";
+
+/** The columns of an endpoint that an attempt needs. */
+const TARGET_COLUMNS = [
+  ...columnsOf("webhook_endpoint").filter(isUsedByAttempts),
+  ...(["environment", "id", "status", "secret", "previous_secret", "previous_until", "headers"] as const),
+];
+const CLOCK_COLUMNS = ["clock_offset", "clock_held_until"] as const;
+const FIND_TARGET = `
+  SELECT ${[...TARGET_COLUMNS.map((column) => `w.${column}`), ...CLOCK_COLUMNS.map((column) => `v.${column}`)].join(", ")}
+  FROM webhook_endpoints w JOIN environments v ON v.id = w.environment WHERE w.environment = $1 AND w.id = $2`;
+
+/** The endpoint data that an attempt needs, and its environment's clock. */
+export type DeliveryTarget = Pick<EnvironmentRow, (typeof CLOCK_COLUMNS)[number]> &
+  Pick<WebhookEndpointRow, (typeof TARGET_COLUMNS)[number]>;
 
 export function findTarget(queries: Queries, environment: number, id: string) {
-  return queries.get<DeliveryTarget>(
-    `SELECT w.environment, w.id, w.url, w.status, w.secret, w.previous_secret, w.previous_until, w.headers,
-            v.clock_offset, v.clock_held_until
-     FROM webhook_endpoints w JOIN environments v ON v.id = w.environment
-     WHERE w.environment = $1 AND w.id = $2`,
-    [environment, id],
-  );
+  return queries.get<DeliveryTarget>(FIND_TARGET, [environment, id]);
 }
 
 /** Returns disabled endpoints with waiting deliveries created before an ID of their kind. */

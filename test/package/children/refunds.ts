@@ -112,5 +112,8 @@ it("the command creates refunds, and triggers their events", async () => {
     `To see the existing refund: service refunds get ${id}`,
   );
   const { exitCode, stderr } = await runCli(["refunds", "create", "--amount", "0"], { env });
-  expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be at least 1.") });
+  expect({ exitCode, stderr }).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining("--amount: must be at least 1"),
+  });
 });

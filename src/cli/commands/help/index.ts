@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { LIMITS } from "../../../contract/limits.ts";
 import { nearest } from "../../../contract/nearest.ts";
 import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
 import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestion } from "../../command.ts";
@@ -117,7 +118,7 @@ A receiver must
   2. reject the request if no v1 matches (compared in constant time) or t is
      more than 300 s off,
   3. store the event's ID, and ignore an event that it has already processed,
-  4. respond with 2xx within 10 seconds, and do slow work afterwards.
+  4. respond with 2xx within ${LIMITS.deliverySeconds} seconds, and do slow work afterwards.
 
 Any other response is retried: after 30 s, then with exponential backoff up to
 6 h, for 3 days. During a rotation the header has two v1 values, and either

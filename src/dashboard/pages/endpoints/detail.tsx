@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
+import { inputFieldsOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
@@ -89,7 +90,7 @@ export function EndpointDetail({ id }: { id: string }) {
               ["Not delivered", counts && <NotDelivered endpoint={endpoint} counts={counts} />],
               ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
               ["Last success", counts && <Time at={counts.last_success_at} />],
-              ["Headers", endpoint.header_names.length === 0 ? undefined : endpoint.header_names.join(", ")],
+              ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
               ["Secret created", <Time at={endpoint.secret_created} />],
               ["Created", <Time at={endpoint.created} />],
             ]}
@@ -230,6 +231,18 @@ function Actions(props: {
       )}
     </>
   );
+}
+
+/** The settings that the page does not show elsewhere. */
+const SETTINGS = inputFieldsOf("webhook_endpoint").filter(
+  ([name]) => name !== "url" && name !== "events" && name !== "description",
+);
+
+/** Returns what the page shows of a setting: of headers, their names. */
+function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined {
+  const value: unknown =
+    name === "headers" ? endpoint.header_names.join(", ") : endpoint[name as keyof WebhookEndpoint];
+  return String(value ?? "") || undefined;
 }
 
 const PING = "webhook_endpoint.ping";

@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import { LIMITS } from "../../../contract/limits.ts";
 import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
 import { RESOURCE_GUIDES } from "../../../contract/resource-guides.ts";
 import { kindOfPath, RESOURCES } from "../../../contract/resources.ts";
@@ -141,8 +142,7 @@ interface Tag {
 
 export const WEBHOOK_TAG: Tag = {
   name: "Webhooks",
-  description:
-    "Requests from the platform to webhook endpoints: one signed POST per event.\n\nVerify the signature of each, store the event's ID, and respond with 2xx within 10 seconds: [Receiving webhooks](/docs/guides/receiving-webhooks.html).",
+  description: `Requests from the platform to webhook endpoints: one signed POST per event.\n\nVerify the signature of each, store the event's ID, and respond with 2xx within ${LIMITS.deliverySeconds} seconds: [Receiving webhooks](/docs/guides/receiving-webhooks.html).`,
 };
 
 /** Returns the group of a path in the document: its resource. */

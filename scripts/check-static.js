@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
 // Longest first.
-const waiting = ["types", "lint", "dead-code", "format:check", "style", "package"];
+const waiting = ["types", "lint", "docs:check", "dead-code", "format:check", "style", "package"];
 const failed = [];
 
 async function work() {

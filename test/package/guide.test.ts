@@ -5,24 +5,12 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { RESOURCE_TESTS } from "../../scripts/resource-tests.js";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NOT_COPIED = new Set(["node_modules", "dist", ".git", "test-results"].map((name) => join(ROOT, name)));
-/** Tests that concern every resource, and those of the new one. */
-const TESTS = [
-  "test/contract/compatibility.test.ts",
-  "test/contract/resources.test.ts",
-  "test/contract/event-types.test.ts",
-  "test/cli/trigger.test.ts",
-  "test/docs/mcp.test.ts",
-  "test/platform/methods.test.ts",
-  "test/platform/oauth/isolation.test.ts",
-  "test/platform/fuzz.test.ts",
-  "test/postgres/migration-crash.test.ts",
-  "test/dashboard/appearance.test.ts",
-  "test/package/refunds.test.ts",
-];
+const TESTS = [...RESOURCE_TESTS, "test/package/refunds.test.ts"];
 
 /** What the example changes. */
 const CHANGED = ["src/contract", "src/platform/domain", "src/platform/storage", "test/package/refunds.test.ts"];

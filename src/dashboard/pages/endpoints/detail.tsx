@@ -242,7 +242,7 @@ const SETTINGS = inputFieldsOf("webhook_endpoint").filter(
 function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined {
   const value: unknown =
     name === "headers" ? endpoint.header_names.join(", ") : endpoint[name as keyof WebhookEndpoint];
-  return String(value ?? "") || undefined;
+  return String((value as string | number | boolean | null) ?? "") || undefined;
 }
 
 const PING = "webhook_endpoint.ping";

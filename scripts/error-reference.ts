@@ -145,7 +145,7 @@ function exampleProblem(): Problem {
     title,
     status,
     code: "invalid_request",
-    request_id: "req_06Fv3Tt0q1Yd8mWc5KxLrB",
+    request_id: "req_4Vf8aTqz0bKm2sNw9XyRcd",
     ...ERROR_GUIDES.invalid_request.example,
   };
 }

@@ -76,7 +76,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Check the ID, and that the key's environment (`sk_sandbox_…` or `sk_live_…`) is the one in which the resource was created. `detail` suggests the nearest path, or names the type of the ID.",
     example: {
       detail:
-        'The customer "cus_06Fv3Tt0q1Yd8mWc5KxLrB" does not exist in this environment. Check the ID and the key\'s environment.',
+        'The customer "cus_4Vf8aTqz0bKm2sNw9XyRcd" does not exist in this environment. Check the ID and the key\'s environment.',
     },
   },
   method_not_allowed: {
@@ -186,7 +186,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "You added the fault (`POST /v1/faults`). It imitates a proxy that cannot reach the API; the platform sends 502 in no other case.",
     remedy: "Send the request again, with the same Idempotency-Key. `service faults list` shows the faults.",
     example: {
-      detail: "The fault flt_06Fv3Tt0q1Yd8mWc5KxLrB makes this request fail on purpose. Nothing was changed.",
+      detail: "The fault flt_4Vf8aTqz0bKm2sNw9XyRcd makes this request fail on purpose. Nothing was changed.",
     },
   },
   unavailable: {
@@ -217,13 +217,13 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "A user revoked or rotated the key, it was found in a public place, or the user revoked the app's access. `detail` says when, and why if the reason is known.",
     remedy: "Use another key, or create one. If an app lost its access, the user must sign in again.",
-    example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB was revoked at 2026-11-20T09:30:00Z." },
+    example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd was revoked at 2026-11-20T09:30:00Z." },
   },
   expired_credential: {
     meaning: "The credential has expired.",
     cause: "The key reached its `expires_at`, or the access token is older than an hour.",
     remedy: "Create a new key, or get a new access token with the refresh token.",
-    example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB expired at 2026-11-20T00:00:00Z." },
+    example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd expired at 2026-11-20T00:00:00Z." },
   },
   invalid_signature: {
     meaning: "The report of leaked keys is not signed by a trusted key.",
@@ -248,7 +248,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The key has an `ip_allowlist` that does not contain the client's address. `X-Forwarded-For` counts only from a trusted proxy.",
     remedy: "Call from an address within the ranges, or create a key that includes your range.",
-    example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB may not be used from 198.51.100.7." },
+    example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd may not be used from 198.51.100.7." },
   },
   session_required: {
     meaning: "Only users who are signed in to the dashboard can do this.",
@@ -290,13 +290,13 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The key to be rotated is revoked or expired.",
     cause: "Rotating it would restore access that was removed.",
     remedy: "Create a new key instead.",
-    example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB is revoked: create another instead." },
+    example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd is revoked: create another instead." },
   },
   app_is_public: {
     meaning: "A public OAuth app has no secret to rotate.",
     cause: "Apps that run on users' devices cannot keep a secret, so they have none.",
     remedy: "No action is needed: PKCE protects the app. For an app on a server, register one with `public: false`.",
-    example: { detail: "The app app_06Fv3Tt0q1Yd8mWc5KxLrB is public: it has no secret to rotate." },
+    example: { detail: "The app app_4Vf8aTqz0bKm2sNw9XyRcd is public: it has no secret to rotate." },
   },
   // Resources
   email_taken: {
@@ -306,8 +306,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy:
       "Use the customer named in `existing`. To repeat requests safely, send an Idempotency-Key: you get the first response again.",
     example: {
-      detail: "The email ada@example.com belongs to customer cus_06Fv3Tt0q1Yd8mWc5KxLrB.",
-      existing: "cus_06Fv3Tt0q1Yd8mWc5KxLrB",
+      detail: "The email ada@example.com belongs to customer cus_4Vf8aTqz0bKm2sNw9XyRcd.",
+      existing: "cus_4Vf8aTqz0bKm2sNw9XyRcd",
       errors: [{ pointer: "/email", code: "taken", detail: "another customer has this email" }],
     },
   },
@@ -318,8 +318,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy:
       "Use the object named in `existing`. To repeat requests safely, send an Idempotency-Key: you get the first response again.",
     example: {
-      detail: "The reference R-1042 belongs to order ord_06Fv3Tt0q1Yd8mWc5KxLrB.",
-      existing: "ord_06Fv3Tt0q1Yd8mWc5KxLrB",
+      detail: "The reference R-1042 belongs to order ord_4Vf8aTqz0bKm2sNw9XyRcd.",
+      existing: "ord_4Vf8aTqz0bKm2sNw9XyRcd",
       errors: [{ pointer: "/reference", code: "taken", detail: "another order has this reference" }],
     },
   },
@@ -329,7 +329,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy:
       "Read `current`: if the resource already has the status, an earlier request changed it. Otherwise create a new resource.",
     example: {
-      detail: "Order ord_06Fv3Tt0q1Yd8mWc5KxLrB is canceled: only a pending order can change to completed.",
+      detail: "Order ord_4Vf8aTqz0bKm2sNw9XyRcd is canceled: only a pending order can change to completed.",
       current: "canceled",
     },
   },
@@ -343,13 +343,13 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "Nothing can be sent to a disabled endpoint.",
     cause: "A user disabled it, or it returned 410 to a delivery.",
     remedy: "Enable it (`PATCH` its `status` to `enabled`), then try again.",
-    example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB is disabled. Enable it first." },
+    example: { detail: "The endpoint we_4Vf8aTqz0bKm2sNw9XyRcd is disabled. Enable it first." },
   },
   endpoint_deleted: {
     meaning: "The endpoint of the delivery was deleted.",
     cause: "It was deleted after the delivery was created. Its pending deliveries were canceled.",
     remedy: "Replay the event instead: it is sent to every endpoint that subscribes to it now.",
-    example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB was deleted. Replay the event to another endpoint." },
+    example: { detail: "The endpoint we_4Vf8aTqz0bKm2sNw9XyRcd was deleted. Replay the event to another endpoint." },
   },
   fault_limit: {
     meaning: "The sandbox has the maximum of 100 faults.",
@@ -374,7 +374,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The delivery cannot be canceled.",
     cause: "It has succeeded or failed.",
     remedy: "Only pending deliveries can be canceled.",
-    example: { detail: "The delivery dlv_06Fv3Tt0q1Yd8mWc5KxLrB cannot be canceled: it has succeeded." },
+    example: { detail: "The delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd cannot be canceled: it has succeeded." },
   },
   delivery_not_retryable: {
     meaning: "The delivery cannot be retried.",
@@ -382,7 +382,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: "To send the event again, replay it.",
     example: {
       detail:
-        "The delivery dlv_06Fv3Tt0q1Yd8mWc5KxLrB cannot be retried: it has succeeded; replay the event to send it again.",
+        "The delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd cannot be retried: it has succeeded; replay the event to send it again.",
     },
   },
   event_damaged: {
@@ -390,13 +390,13 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "Its body does not match its checksum: the database file was damaged. The platform has logged it.",
     remedy: "Read the resource itself: it has the current state. Operators: check the database with service db check.",
     example: {
-      detail: "The stored event evt_06Fv3Tt0q1Yd8mWc5KxLrB is damaged: its body does not match its checksum.",
+      detail: "The stored event evt_4Vf8aTqz0bKm2sNw9XyRcd is damaged: its body does not match its checksum.",
     },
   },
   event_expired: {
     meaning: "The event is older than 30 days and can no longer be sent.",
     cause: "Events are retained for 30 days.",
     remedy: "Read the resource itself: it has the current state.",
-    example: { detail: "The event evt_06Fv3Tt0q1Yd8mWc5KxLrB is older than 30 days and can no longer be replayed." },
+    example: { detail: "The event evt_4Vf8aTqz0bKm2sNw9XyRcd is older than 30 days and can no longer be replayed." },
   },
 };

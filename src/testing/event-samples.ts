@@ -2,7 +2,7 @@
 import type { EventObjects } from "../webhooks/index.ts";
 
 const CUSTOMER: EventObjects["customer.created"] = {
-  id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB",
+  id: "cus_4Vf8aTqz0bKm2sNw9XyRcd",
   object: "customer",
   email: "ada@example.com",
   name: "Ada Lovelace",
@@ -14,12 +14,12 @@ const CUSTOMER: EventObjects["customer.created"] = {
   created: "2026-11-01T12:00:00Z",
 };
 const ORDER: EventObjects["order.created"] = {
-  id: "ord_06Fv3Tt0q1Yd8mWc5KxLrB",
+  id: "ord_4Vf8aTqz0bKm2sNw9XyRcd",
   object: "order",
   amount: 1999,
   currency: "EUR",
   status: "pending",
-  customer: "cus_06Fv3Tt0q1Yd8mWc5KxLrB",
+  customer: "cus_4Vf8aTqz0bKm2sNw9XyRcd",
   metadata: {
     plan: "team",
   },
@@ -27,12 +27,12 @@ const ORDER: EventObjects["order.created"] = {
   created: "2026-11-01T12:00:00Z",
 };
 const PAYMENT: EventObjects["payment.created"] = {
-  id: "pay_06Fv3Tt0q1Yd8mWc5KxLrB",
+  id: "pay_4Vf8aTqz0bKm2sNw9XyRcd",
   object: "payment",
   amount: 1999,
   currency: "EUR",
   status: "pending",
-  order: "ord_06Fv3Tt0q1Yd8mWc5KxLrB",
+  order: "ord_4Vf8aTqz0bKm2sNw9XyRcd",
   failure_code: null,
   metadata: {
     plan: "team",
@@ -41,7 +41,7 @@ const PAYMENT: EventObjects["payment.created"] = {
   created: "2026-11-01T12:00:00Z",
 };
 const WEBHOOK_ENDPOINT: EventObjects["webhook_endpoint.ping"] = {
-  id: "we_06Fv3Tt0q1Yd8mWc5KxLrB",
+  id: "we_4Vf8aTqz0bKm2sNw9XyRcd",
   object: "webhook_endpoint",
   url: "https://example.com/webhooks",
   events: ["customer.created"],

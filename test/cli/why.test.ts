@@ -183,7 +183,7 @@ describe("service why", () => {
   it.each([
     ["nonsense", 2, '"nonsense" is not an ID'],
     ["evt_nonsense", 2, '"evt_nonsense" is not an ID: an event ID is evt_ and 22 letters or digits'],
-    ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "`service why` does not support API key IDs (key_)"],
+    ["key_4Vf8aTqz0bKm2sNw9XyRcd", 2, "`service why` does not support API key IDs (key_)"],
   ])("rejects %s", async (id, exitCode, reason) => {
     expect(await service(["why", id])).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
   });
@@ -210,7 +210,7 @@ describe("service why", () => {
   });
 
   it("explains where it looked for an ID that does not exist, and where else it may be", async () => {
-    const id = "evt_06Fv3Tt0q1Yd8mWc5KxLrB";
+    const id = "evt_4Vf8aTqz0bKm2sNw9XyRcd";
     const event = await json<Event>("trigger", "payment.created");
     const { exitCode, stderr } = await service(["why", id]);
     expect(exitCode).toBe(3);

@@ -106,7 +106,7 @@ it("newman runs every request of the collection that openapi-to-postmanv2 genera
 
   const ids = await createObjects();
   const text = JSON.stringify(converted.output[0]!.data).replaceAll(
-    /\b([a-z]+)_06Fv3Tt0q1Yd8mWc5KxLrB/g,
+    /\b([a-z]+)_4Vf8aTqz0bKm2sNw9XyRcd/g,
     (example, prefix: string) => ids.get(prefix) ?? example,
   );
   const collection = JSON.parse(text) as Collection;

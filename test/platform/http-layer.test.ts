@@ -70,7 +70,7 @@ describe("returns a problem for what the HTTP parser rejects", () => {
     };
     const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
     server.on("clientError", (error, socket) =>
-      rejectBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, tools, "req_06Fv3Tt0q1Yd8mWc5KxLrB"),
+      rejectBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, tools, "req_4Vf8aTqz0bKm2sNw9XyRcd"),
     );
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
@@ -82,7 +82,7 @@ describe("returns a problem for what the HTTP parser rejects", () => {
       type: "http://api.test/problems/request_timeout",
       status: 408,
       code: "request_timeout",
-      request_id: "req_06Fv3Tt0q1Yd8mWc5KxLrB",
+      request_id: "req_4Vf8aTqz0bKm2sNw9XyRcd",
     });
   });
 

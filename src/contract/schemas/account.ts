@@ -139,7 +139,7 @@ export const Identity = Type.Object(
         kind: Type.Enum(["secret_key", "restricted_key", "access_token", "session"], {
           description: "Kind of the credential",
         }),
-        id: Type.String({ description: "ID of the credential", examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
+        id: Type.String({ description: "ID of the credential", examples: ["key_4Vf8aTqz0bKm2sNw9XyRcd"] }),
         prefix: Type.String({ description: "Its first characters", examples: ["sk_sandbox_a"] }),
         last4: Type.String({ description: "Its last four characters", examples: ["9fQ2"] }),
       },

@@ -37,7 +37,7 @@ export const ApiKey = Type.Object(
     created_by: nullable(
       Type.String({
         description: "ID of the user or API key that created it; null for the first keys of the platform",
-        examples: ["usr_06Fv3Tt0q1Yd8mWc5KxLrB"],
+        examples: ["usr_4Vf8aTqz0bKm2sNw9XyRcd"],
       }),
     ),
     key: Type.Optional(secretShownOnce("The key itself; shown at creation and rotation only")),

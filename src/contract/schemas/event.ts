@@ -10,7 +10,7 @@ const snapshotOf = (description: string) =>
     description,
     examples: [
       {
-        id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB",
+        id: "cus_4Vf8aTqz0bKm2sNw9XyRcd",
         object: "customer",
         ...Object.fromEntries(inputFieldsOf("customer").map(([name, field]) => [name, exampleOf(field) ?? null])),
         metadata: {},

@@ -12,7 +12,7 @@ export const OAuthApp = Type.Object(
     name,
     client_id: Type.String({
       description: "Client ID for OAuth; the same as `id`",
-      examples: ["app_06Fv3Tt0q1Yd8mWc5KxLrB"],
+      examples: ["app_4Vf8aTqz0bKm2sNw9XyRcd"],
     }),
     ...others,
     created: Created,

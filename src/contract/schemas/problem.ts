@@ -31,7 +31,7 @@ export const Problem = Type.Object(
       nullable(
         Type.String({
           description: "With `email_taken` and `already_exists`: ID of the object that has the value",
-          examples: ["cus_06Fv3Tt0q1Yd8mWc5KxLrB"],
+          examples: ["cus_4Vf8aTqz0bKm2sNw9XyRcd"],
         }),
       ),
     ),

@@ -35,7 +35,7 @@ export const RequestLog = Type.Object(
     key: nullable(
       Type.String({
         description: "ID of the API key; null for access tokens",
-        examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"],
+        examples: ["key_4Vf8aTqz0bKm2sNw9XyRcd"],
       }),
     ),
     user: nullable(Type.String({ description: "ID of the access token's user" })),

@@ -74,7 +74,7 @@ type StatisticsMinute = Static<typeof StatisticsMinute>;
 export const StatisticsFailure = Type.Object(
   {
     endpoint: nullable(
-      Type.String({ description: "ID of the endpoint; null for listeners", examples: ["we_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
+      Type.String({ description: "ID of the endpoint; null for listeners", examples: ["we_4Vf8aTqz0bKm2sNw9XyRcd"] }),
     ),
     status_code: nullable(Type.Integer({ description: "Status of the responses; null without one", examples: [500] })),
     error: nullable(Type.String({ description: "Why there was no response; null if there was one" })),

@@ -88,7 +88,7 @@ const FORMATS: Record<string, FormatRule> = {
     expected: `the ID of a resource that events are about: ${RELATABLE.map(nounOf).join(", ")}`,
     keywords: {
       pattern: `^(${RELATABLE.map((kind) => ID_PREFIXES[kind as IdKind]).join("|")})[0-9A-Za-z]{22}$`,
-      examples: [`${ID_PREFIXES.order}06Fv3Tt0q1Yd8mWc5KxLrB`],
+      examples: [`${ID_PREFIXES.order}4Vf8aTqz0bKm2sNw9XyRcd`],
     },
   },
   "event-type": { accepts: isEventType, expected: "an event type", keywords: { enum: EVENT_TYPES } },
@@ -108,7 +108,7 @@ for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
     expected: `the ID of a ${kind.replaceAll("_", " ")} (${ID_PREFIXES[kind]}…)`,
     keywords: {
       pattern: `^${ID_PREFIXES[kind]}[0-9A-Za-z]{22}$`,
-      examples: [`${ID_PREFIXES[kind]}06Fv3Tt0q1Yd8mWc5KxLrB`],
+      examples: [`${ID_PREFIXES[kind]}4Vf8aTqz0bKm2sNw9XyRcd`],
     },
   };
 }

@@ -139,7 +139,7 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
   }
 }
 
-const REQUEST_ID = "req_06Fv3Tt0q1Yd8mWc5KxLrB";
+const REQUEST_ID = "req_4Vf8aTqz0bKm2sNw9XyRcd";
 
 /** Returns the problem details of an error response with this code. */
 export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {

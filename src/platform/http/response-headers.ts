@@ -48,7 +48,7 @@ export const RESPONSE_HEADERS = {
   Location: {
     name: "Location",
     description: "Path of the created object",
-    schema: { type: "string", format: "uri-reference", examples: ["/v1/customers/cus_06Fv3Tt0q1Yd8mWc5KxLrB"] },
+    schema: { type: "string", format: "uri-reference", examples: ["/v1/customers/cus_4Vf8aTqz0bKm2sNw9XyRcd"] },
   },
   Link: {
     name: "Link",

@@ -235,7 +235,7 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
   });
 
   it("reject an endpoint that does not exist and times in the wrong order", async () => {
-    const missing = { endpoint: "we_06Fv3Tt0q1Yd8mWc5KxLrB" };
+    const missing = { endpoint: "we_4Vf8aTqz0bKm2sNw9XyRcd" };
     const unknown = await scene.api("POST", "/v1/events/replay", missing);
     expect(unknown.body).toMatchObject({ status: 400, errors: [{ pointer: "/endpoint", code: "unknown" }] });
     const times = { created_after: "2026-01-02T00:00:00Z", created_before: "2026-01-01T00:00:00Z" };

@@ -110,7 +110,7 @@ it("the event about a disabled endpoint has the user's request, or none after a 
 it("failed deliveries of events about endpoints make an endpoint failing, and cause no further events", async () => {
   const id = await createEndpoint("/down", ["webhook_endpoint.recovered"]);
   statuses.set("/down", 500);
-  const data = { id: "we_06Fv3Tt0q1Yd8mWc5KxLrB", object: "webhook_endpoint" };
+  const data = { id: "we_4Vf8aTqz0bKm2sNw9XyRcd", object: "webhook_endpoint" };
   for (let sent = 0; sent < 20; sent++) {
     await platform.api("POST", "/v1/events", { type: "webhook_endpoint.recovered", data });
   }

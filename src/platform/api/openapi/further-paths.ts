@@ -23,12 +23,12 @@ export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string
 
 const STREAM_SCOPE: Scope = "events:read";
 const STREAM_EXAMPLE = `retry: 1000
-id: evt_06Fv3Tt0q1Yd8mWc5KxLrB
+id: evt_4Vf8aTqz0bKm2sNw9XyRcd
 event: ready
-data: {"cursor":"evt_06Fv3Tt0q1Yd8mWc5KxLrB"}
+data: {"cursor":"evt_4Vf8aTqz0bKm2sNw9XyRcd"}
 
-id: evt_06Fv3Tt0q1Yd8mWd2PnQsA
-data: {"id":"evt_06Fv3Tt0q1Yd8mWd2PnQsA","object":"event","type":"order.completed",…}
+id: evt_4Vf8aTqz0bKm2sNwAZyRce
+data: {"id":"evt_4Vf8aTqz0bKm2sNwAZyRce","object":"event","type":"order.completed",…}
 `;
 
 function eventStream(schemas: Schemas, baseUrl: string): Json {
@@ -142,7 +142,7 @@ export const DELIVERY_HEADERS: Json = {
     required: true,
     description: "The event's ID: process it once",
     schema: { type: "string", pattern: "^evt_[0-9A-Za-z]{22}$" },
-    example: "evt_06Fv3Tt0q1Yd8mWc5KxLrB",
+    example: "evt_4Vf8aTqz0bKm2sNw9XyRcd",
   },
   ServiceDeliveryAttempt: {
     name: HEADERS.deliveryAttempt,

@@ -19,7 +19,11 @@ process.stdout.write(
     "# Commands",
     "These pages write `service`. If you installed the package in a project, type `npx service-cli` instead. Linux also has an\nunrelated system command named `service`.",
     "`service <command> --help` shows the common flags of a command; this page has all. Flags and JSON output are stable; the\nwording of human output is not.",
-    listed.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`).join("\n"),
+    ...[...new Set(listed.map(({ group }) => group))].map((group) => {
+      const commands = listed.filter((command) => command.group === group);
+      const entries = commands.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`);
+      return `**${group}**\n\n${entries.join("\n")}`;
+    }),
     "## Global flags",
     flagTable([
       ...program.options.filter(({ hidden }) => !hidden),

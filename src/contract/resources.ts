@@ -553,6 +553,12 @@ export function inputFieldsOf(kind: KindWith<"fields">): [name: string, field: F
   return Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type, output }]) => type !== "status" && !output);
 }
 
+/** Returns the fields in the order in which people see them: the status first. */
+export function shownFieldsOf(kind: KindWith<"fields">): [name: string, field: Field][] {
+  const isStatus = ({ type }: Field) => Number(type === "status");
+  return Object.entries<Field>(RESOURCES[kind].fields).sort(([, one], [, other]) => isStatus(other) - isStatus(one));
+}
+
 /** Returns the values of a field that has only a few. */
 export function choicesOf(kind: ResourceKind, { type, choices }: Field): readonly string[] | undefined {
   return type === "status" ? Object.keys(resourceOf(kind).statuses ?? {}) : choices;

@@ -1,4 +1,4 @@
-import { type ResourceKind, RESOURCES } from "../contract/resources.ts";
+import { lookUp } from "../contract/ids.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
@@ -38,16 +38,15 @@ function answersOf(chain: Chain, time: TimeFormat): Finding[] {
   return missingScopes.includes("events:read") ? [] : [withoutEvent(chain)];
 }
 
-function withoutEvent({ id, kind }: Chain): Finding {
-  const { label, command } = RESOURCES[kind as ResourceKind & "order"];
-  const noun = label.toLowerCase();
+function withoutEvent({ id }: Chain): Finding {
+  const { noun, command } = lookUp(id)!;
   return {
     code: "no_event",
     subject: id,
     summary: `This ${noun} has no events`,
     evidence: "Events are deleted after 30 days",
     action: `Show the ${noun}`,
-    fix: shellCommand`service ${command.name} get ${id}`,
+    fix: command,
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type ObjectKind,
   resourceOf,
   RESOURCES,
+  shownFieldsOf,
   statusesOf,
 } from "../../contract/resources.ts";
 import { pairsFlag } from "../arguments/repeated.ts";
@@ -73,12 +74,11 @@ export function objectCommand(kind: ObjectKind): CommandDefinition {
 function filtersOf(kind: ObjectKind): Flag[] {
   const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { filter }]) => filter);
   const hasStatus = fields.some(([, { type }]) => type === "status");
+  const others = fields.filter(([, { type }]) => type !== "status");
   return [
-    ...fields.flatMap(([name, field]) => {
-      if (field.type === "status") return [];
-      const about = field.type === "email" ? "Filter by email address, ignoring case" : undefined;
-      return [flagOf(name, field, about ?? `Filter by ${field.label.toLowerCase()}`)];
-    }),
+    ...others.map(([name, field]) =>
+      flagOf(name, field, `Filter by ${field.label.toLowerCase()}${field.unique ? ", ignoring case" : ""}`),
+    ),
     ...(hasStatus ? [flag("--status <status>", "Filter by status", { choices: statusesOf(kind as "order") })] : []),
     ...SEARCH_FILTERS,
   ];
@@ -128,12 +128,8 @@ interface ObjectItem extends Record<string, unknown> {
 
 /** Returns how the command shows a resource: its status first, then its fields in the table's order. */
 function objectResource(kind: ObjectKind): Resource<ObjectItem> {
-  const fields = Object.entries<Field>(RESOURCES[kind].fields);
   const columns = fieldColumns<ObjectItem>(kind);
-  const shown = [
-    ...fields.filter(([, { type }]) => type === "status"),
-    ...fields.filter(([, { type }]) => type !== "status"),
-  ].map(([name, field]) => ({ ...field, column: columns[name]! }));
+  const shown = shownFieldsOf(kind).map(([name, field]) => ({ ...field, column: columns[name]! }));
   return {
     ...locationOf(kind),
     view: {

@@ -4,11 +4,13 @@ import {
   exampleOf,
   type Field as FieldEntry,
   kindsWith,
+  lowerFirst,
   nounsOf,
   OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   RESOURCES,
+  withArticle,
 } from "../../contract/resources.ts";
 import { CallError, withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
@@ -204,8 +206,7 @@ function Input(props: {
 /** Returns the error with a different text for an empty field, whose format the platform reports. */
 function emptyError(error: CallError, { name, field: { label, required }, value }: InputOf): CallError {
   if (value !== "" || required === undefined) return error;
-  const noun = label.replace(/s$/, "").replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());
-  const detail = `Enter ${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;
+  const detail = `Enter ${withArticle(lowerFirst(label.replace(/s$/, "")))}`;
   return new CallError(error.status, {
     detail: error.message,
     errors: error.fields.map((one) => (one.pointer === `/${name}` ? { ...one, detail } : one)),

@@ -234,15 +234,15 @@ function Actions(props: {
 }
 
 /** The settings that the page does not show elsewhere. */
-const SETTINGS = inputFieldsOf("webhook_endpoint").filter(
-  ([name]) => name !== "url" && name !== "events" && name !== "description",
-);
+const SETTINGS = inputFieldsOf("webhook_endpoint").filter(([name]) => !["url", "events", "description"].includes(name));
 
 /** Returns what the page shows of a setting: of headers, their names. */
 function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined {
-  const value: unknown =
-    name === "headers" ? endpoint.header_names.join(", ") : endpoint[name as keyof WebhookEndpoint];
-  return String((value as string | number | boolean | null) ?? "") || undefined;
+  const { [name]: value = null } = { ...endpoint, headers: endpoint.header_names.join(", ") } as Record<
+    string,
+    unknown
+  >;
+  return value === null || value === "" ? undefined : String(value as string | number | boolean);
 }
 
 const PING = "webhook_endpoint.ping";

@@ -6,6 +6,7 @@ import {
   type ObjectKind,
   resourceOf,
   RESOURCES,
+  shownFieldsOf,
 } from "../../../contract/resources.ts";
 import { typeOf } from "../../../contract/field-types.ts";
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
@@ -15,10 +16,9 @@ import { None, ObjectLink, RowTime, Status } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 
-/** Returns the fields to show, the status first. The currency is part of the amount. */
+/** Returns the fields to show. The currency is part of the amount. */
 export function shownFields(kind: ObjectKind): [name: string, field: Field][] {
-  const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type }]) => type !== "currency");
-  return [...fields.filter(([, { type }]) => type === "status"), ...fields.filter(([, { type }]) => type !== "status")];
+  return shownFieldsOf(kind).filter(([, { type }]) => type !== "currency");
 }
 
 /** Returns the field that names an object in titles and links: the first of its list, other than links to other objects. */

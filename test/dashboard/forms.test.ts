@@ -144,3 +144,15 @@ it("an endpoint's headers are set, added and removed, and shown by name", async 
   await page.locator(".facts").getByText("X-Kept, Authorization").waitFor();
   expect((await api("GET", `/v1/webhook_endpoints/${id}`)).body.header_names).toEqual(["X-Kept", "Authorization"]);
 });
+
+it("a currency may be typed in any case", async () => {
+  const { page, api } = board;
+  await board.show("sandbox/orders");
+  await page.getByRole("button", { name: "Create order" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Amount").fill("19.99");
+  await dialog.getByLabel("Currency").fill("usd");
+  await dialog.getByRole("button", { name: "Create order" }).click();
+  await page.getByText("Order of USD 19.99").first().waitFor();
+  expect((await api("GET", "/v1/orders")).body.data).toMatchObject([{ amount: 1999, currency: "USD" }]);
+});

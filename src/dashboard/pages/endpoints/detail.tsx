@@ -238,11 +238,9 @@ const SETTINGS = inputFieldsOf("webhook_endpoint").filter(([name]) => !["url", "
 
 /** Returns what the page shows of a setting: of headers, their names. */
 function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined {
-  const { [name]: value = null } = { ...endpoint, headers: endpoint.header_names.join(", ") } as Record<
-    string,
-    unknown
-  >;
-  return value === null || value === "" ? undefined : String(value as string | number | boolean);
+  const settings = { ...endpoint, headers: endpoint.header_names.join(", ") };
+  const value = (settings as unknown as Readonly<Record<string, string | number | boolean | null>>)[name] ?? "";
+  return value === "" ? undefined : String(value);
 }
 
 const PING = "webhook_endpoint.ping";

@@ -57,7 +57,7 @@ const LAZY = {
 /**
  * What all commands share, in one file: each further file costs Node a third of a millisecond. Error classes, thrown in
  * one file and recognized in another, and modules with state must exist once, so other files import them from this one.
- * The tables of resources and of responses are as large as a command.
+ * The table of resources is as large as a command. That of responses, which help does not need, is in two files.
  */
 const CORE = {
   run: "src/cli/run.ts",
@@ -67,7 +67,6 @@ const CORE = {
   command: "src/cli/command.ts",
   helpLayout: "src/cli/help-layout.ts",
   resources: "src/contract/resources.ts",
-  responseCheck: "src/client/response-check.ts",
 };
 
 const options = {

@@ -100,9 +100,10 @@ export class EnvironmentClock {
   }
 }
 
-/** Returns a time of `pointInTime` as the API takes it: an age counts in the environment's time. */
-export async function resolveTime(text: string, client: Client, context: Context): Promise<string> {
+/** Returns a time of `pointInTime` as the API takes it: an age counts in the environment's time; without a client, in real time. */
+export async function resolveTime(text: string, client: Client | undefined, context: Context): Promise<string> {
   const age = secondsOf(text);
   if (age === undefined) return text;
-  return formatTimestamp(Math.max(0, (await environmentNow(client, context)) - age * 1000));
+  const now = client === undefined ? context.now() : await environmentNow(client, context);
+  return formatTimestamp(Math.max(0, now - age * 1000));
 }

@@ -66,6 +66,17 @@ describe("service clock", () => {
     }
   });
 
+  it("does not affect the request log, whose times are real", async () => {
+    await json("clock", "advance", "2d");
+    const { id } = await json<{ id: string }>("customers", "create", "--email", "logged@example.com");
+    const logs = await json<{ path: string }[]>("logs", "list", "--since", "5m", "--method", "POST", "--limit", "1");
+    expect([id, logs[0]!.path]).toEqual([expect.stringMatching(/^cus_/), "/v1/customers"]);
+    const session = runInTerminal(["logs", "list", "--limit", "1"], { env: cli.platform.env, columns: 120 });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/POST.*just now|POST.*\ds ago/);
+    expect(session.text()).not.toContain("ahead of real time");
+  });
+
   it("determines ages and expiry dates", async () => {
     await json("clock", "advance", "2h");
     const { id } = await json<{ id: string }>("trigger", "customer.created");

@@ -64,6 +64,7 @@ const LOGS: Resource<RequestLog> = {
   path: "/v1/request_logs",
   command: "logs",
   exampleId: "req_4Vf8aTqz0bKm2sNw9XyRcd",
+  isInRealTime: true,
   view: {
     noun: "request",
     plural: "requests",

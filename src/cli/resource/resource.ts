@@ -10,6 +10,8 @@ export interface Resource<Item extends object> {
   /** An id for examples: `ord_4Vf8…`. */
   exampleId: string;
   view: ResourceView<Item>;
+  /** True if its times are real, whatever the test clock says. */
+  isInRealTime?: true;
 }
 
 type CommandKind = KindWith<"command"> & KindWith<"prefix">;

@@ -33,7 +33,7 @@ interface ListFlags extends Record<string, QueryValue> {
  * those of times.
  */
 export function listVerb<Item extends object>(
-  { path, view }: Resource<Item>,
+  { path, view, isInRealTime }: Resource<Item>,
   { filters, examples, review }: ListDescription<Item>,
 ): CommandDefinition {
   return {
@@ -54,10 +54,10 @@ export function listVerb<Item extends object>(
         const value = flags[option.attributeName()];
         const isTime = filter.parse === pointInTime && typeof value === "string";
         const parameter = TIMES[option.name()] ?? option.name().replaceAll("-", "_");
-        query[parameter] = isTime ? await resolveTime(value, client, context) : value;
+        query[parameter] = isTime ? await resolveTime(value, isInRealTime ? undefined : client, context) : value;
       }
       const clock = new EnvironmentClock(context);
-      const reading = clock.readForTerminal();
+      const reading = isInRealTime ? Promise.resolve() : clock.readForTerminal();
       let isCut = false;
       const items = listItems<Item>(client, path, {
         query,
@@ -133,7 +133,8 @@ export function idOperand(noun: string): Operand {
 }
 
 /** `get <id>`. */
-export function getVerb<Item extends object>({ command, exampleId, path, view }: Resource<Item>): CommandDefinition {
+export function getVerb<Item extends object>(resource: Resource<Item>): CommandDefinition {
+  const { command, exampleId, path, view, isInRealTime } = resource;
   return {
     name: "get",
     about: `Show ${withArticle(view.noun)}`,
@@ -142,7 +143,7 @@ export function getVerb<Item extends object>({ command, exampleId, path, view }:
     examples: [`service ${command} get ${exampleId}`, `service ${command} get ${exampleId} --json`],
     async run(context: Context, id: string) {
       const clock = new EnvironmentClock(context);
-      const reading = clock.readForTerminal();
+      const reading = isInRealTime ? Promise.resolve() : clock.readForTerminal();
       const body = await context.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
       await reading;
       await context.output.object(body, view, clock);

@@ -220,6 +220,29 @@ describe("the details of service listen", () => {
     }
   });
 
+  it("obey the filter: R resends only what is shown", async () => {
+    const args = ["--forward-to", `127.0.0.1:${await freePort()}`, "--retries", "0"];
+    const screen = await listenOnScreen(args, { env: cli.platform.env });
+    await trigger("customer.created");
+    await trigger("order.created");
+    await screen.shows(/ [23] failed/);
+    screen.type("/type:customer\r");
+    await screen.shows("filter: type:customer (1)");
+    screen.type("R");
+    await screen.shows("filter: type:customer (2)");
+    expect(rowsOf(screen).filter((row) => row.includes("resent manually"))).toHaveLength(1);
+    screen.type("/");
+    screen.type("\u0015type:nope\r");
+    await screen.shows("filter: type:nope (0)");
+    screen.type("R");
+    await screen.shows(/Nothing to resend: the filter hides [23] failed events/);
+    expect(screen.text()).toContain("No event matches the filter.");
+    screen.type("r");
+    await screen.shows("No event is selected");
+    screen.type(`${ESCAPE}p`);
+    await screen.shows(/^ +p resume /m);
+  });
+
   it("close once the receiver is back, and R resends all failed events", async () => {
     const port = await freePort();
     const args = ["--forward-to", `127.0.0.1:${port}`, "--retries", "0"];

@@ -45,17 +45,22 @@ export class Actions {
     }
   }
 
-  /** Resends every event whose last delivery failed. */
+  /** Resends every shown event whose last delivery failed. */
   resendFailed(): void {
     const { model } = this.#options;
-    const failed = model.history.failed();
+    const { shown: failed, hidden } = model.failed();
+    if (failed.length === 0 && hidden > 0) {
+      const what = hidden === 1 ? "1 failed event" : `${hidden} failed events`;
+      return this.#say(`Nothing to resend: the filter hides ${what}`);
+    }
     if (failed.length === 0) {
       const { resolved } = model.history.totals;
       return this.#say(`Nothing to resend: ${resolved > 0 ? "no failure is left" : "no delivery has failed"}`);
     }
     try {
       for (const { event } of failed) this.#send(event, "resent");
-      if (failed.length > 1) this.#say(`Resending ${failed.length} failed events`);
+      const more = hidden === 0 ? "" : `, not the ${hidden} that the filter hides`;
+      if (failed.length > 1 || hidden > 0) this.#say(`Resending ${failed.length} failed events${more}`);
     } catch (error) {
       this.#say((error as Error).message, "warn");
     }

@@ -172,7 +172,8 @@ function keysLine({ feed, view, paused, filter, size }: Model): Line {
   const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
   const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
   const always = ["? help", "q quit"];
-  const hints = [...escape, ...own, ...(view === "help" ? [] : [paused ? "p resume" : "p pause", "c clear"])];
+  const hints = [...(paused ? ["p resume"] : []), ...escape, ...own];
+  if (view !== "help") hints.push(...(paused ? [] : ["p pause"]), "c clear");
   let room = size.columns - 2 - always.join("  ").length;
   const fitting = hints.filter((hint) => (room -= widthOf(hint) + 2) >= 0);
   return [[" "], ...[...fitting, ...always].flatMap(keySpans)];

@@ -19,7 +19,7 @@ const keysOf = (signature: string): readonly (readonly [keys: string, text: stri
   ["", "body:ada        The payload or the response contains this text"],
   ["", "!status:2       ! excludes"],
   ["r", `Resend, with ${signature}`],
-  ["R", "Resend every event that failed"],
+  ["R", "Resend every event shown that failed"],
   ["e", "Edit the payload in $VISUAL or $EDITOR, and resend"],
   ["y", `Copy as a cURL command with ${signature}`],
   ["t", "Save as a fixture for service trigger --fixture"],

@@ -119,7 +119,8 @@ export class ListenUi implements Display {
     const actions = this.#actions;
     if (key === "p") return togglePause(model);
     if (key === "R") return actions?.resendFailed();
-    if (actions === undefined || selected === undefined || !offers(feed, key)) return;
+    if (actions === undefined || !offers(feed, key)) return;
+    if (selected === undefined) return ROW_KEYS.has(key) ? model.say("No event is selected") : undefined;
     void actions.press(key, selected, () => this.#isOver).then(() => this.#drawSoon());
   }
 
@@ -132,6 +133,9 @@ export class ListenUi implements Display {
     this.#drawAfter(TICK_MS);
   }
 }
+
+/** Keys that act on the selected event. */
+const ROW_KEYS: ReadonlySet<string> = new Set("reyto");
 
 function togglePause(model: Model): void {
   model.paused = !model.paused;

@@ -76,6 +76,14 @@ export class Model {
     return matches === undefined ? rows : rows.filter((row) => row === this.#selected || matches(row));
   }
 
+  /** The shown events whose last delivery failed, and how many of them the filter hides. */
+  failed(): { shown: readonly Row[]; hidden: number } {
+    const all = this.history.failed();
+    const matches = this.#matches;
+    const shown = matches === undefined ? all : all.filter((row) => row === this.#selected || matches(row));
+    return { shown, hidden: all.length - shown.length };
+  }
+
   get selected(): Row | undefined {
     return this.#selected ?? this.rows.at(-1);
   }
@@ -141,7 +149,7 @@ export class Model {
     if (status === undefined) return void this.#down.add(url.origin);
     if (this.message?.receiver === url.origin) this.message = undefined;
     if (!this.#down.delete(url.origin)) return;
-    const failed = this.history.failed().length;
+    const failed = this.failed().shown.length;
     if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`);
   }
 

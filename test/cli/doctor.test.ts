@@ -67,7 +67,7 @@ describe("service doctor", () => {
       /^API key from SERVICE_API_KEY is valid, with \d+ scopes; does not expire$/,
     );
     expect(of("signing_secrets").detail).toBe("no webhook endpoints");
-    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+/);
+    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+, for `service dev`, `demo`, `serve` and `db`$/);
     for (const id of ["settings_file", "settings_folder", "data_folder", "proxy", "clock"]) {
       expect(of(id)).toMatchObject({ status: "ok", advice: null });
     }
@@ -82,6 +82,17 @@ describe("service doctor", () => {
     expect(of("port").detail).toMatch(/^9 /);
     expect(of("credential")).toMatchObject({ status: "warning", advice: expect.stringContaining("service login") });
     for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
+  });
+
+  it("reports one failure for a project whose platform has not been started", async () => {
+    const folder = createConfigDir();
+    writeFileSync(join(folder, "service.yaml"), "platform: { port: auto }\n");
+    const { stdout, exitCode } = await runCli(["doctor", "--json"], { cwd: folder, env: {} });
+    const results = JSON.parse(stdout) as Result[];
+    const those = (status: string) => results.filter((one) => one.status === status).map(({ id }) => id);
+    expect(exitCode).toBe(1);
+    expect(those("failed")).toEqual(["platform"]);
+    expect(those("skipped")).toEqual(["version", "clock", "credential", "signing_secrets", "port"]);
   });
 
   it("reports a settings file that is readable by others or damaged", async () => {

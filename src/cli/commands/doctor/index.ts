@@ -8,9 +8,9 @@ import type { Styles } from "../../terminal/styles.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { connectionOf, examine } from "./examine.ts";
-import { type Check, failed, type Finding, type Verdict } from "./finding.ts";
+import { type Check, failed, type Finding, skipped, type Verdict } from "./finding.ts";
 import { machineChecks } from "./machine.ts";
-import { connectionChecks, webhookChecks } from "./platform.ts";
+import { connectionChecks, NOT_REACHED, webhookChecks } from "./platform.ts";
 
 /** Timeout of each check. */
 const TIMEOUT_MILLISECONDS = 6000;
@@ -120,6 +120,9 @@ async function runCheck({ id, title, run }: Check, ending: Promise<never>, limit
   } catch (error) {
     if (limit.aborted)
       finding = failed(`timed out after ${TIMEOUT_MILLISECONDS / 1000} s`, "Check the network and try again.");
+    // One cause is one failure: that of the platform.
+    else if (id !== "platform" && error instanceof UserError && error.code === "unreachable")
+      finding = skipped(NOT_REACHED);
     else finding = failed((error as Error).message, adviceOf(error));
   }
   return { id, title, status: finding.status, detail: finding.detail, advice: finding.advice ?? null };

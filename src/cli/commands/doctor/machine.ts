@@ -93,11 +93,11 @@ async function nearestFolder(path: string): Promise<string> {
 async function checkSqlite({ env }: Context): Promise<Finding> {
   const { sqliteVersion } = await import("../../database/driver.ts");
   try {
-    return ok(`${await sqliteVersion(env)}, for \`service serve\``);
+    return ok(`${await sqliteVersion(env)}, for \`service dev\`, \`demo\`, \`serve\` and \`db\``);
   } catch (error) {
     return failed(
       (error as Error).message,
-      "Only `service serve`, `db` and `demo` need SQLite. Use Node.js 22.13 or later, or run `service db install-driver`.",
+      "`service dev`, `demo`, `serve` and `db` need SQLite; other commands do not. Use Node.js 22.13 or later, or run `service db install-driver`.",
     );
   }
 }

@@ -17,7 +17,7 @@ import { ENDPOINTS, isSecretOld } from "../../resource/endpoint-view.ts";
 import type { Examination } from "./examine.ts";
 import { type Check, failed, type Finding, ok, skipped, warning } from "./finding.ts";
 
-const NOT_REACHED = "the platform is unreachable";
+export const NOT_REACHED = "the platform is unreachable";
 const SOON_MILLISECONDS = 14 * 86_400_000;
 
 /** Checks of what every command needs. */

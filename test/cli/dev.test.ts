@@ -392,10 +392,10 @@ describe("a start of service dev that cannot succeed", () => {
     const project = await makeProject(FILES);
     const first = startDev(project);
     await first.waitFor(READY);
-    project.write("service.yaml", "platform: { port: APP_PORT }");
     const second = startDev(project);
     expect(await second.ended).toBe(1);
     expect(second.output()).toMatch(/platform\.db is in use by process \d+/);
+    expect(second.output()).toContain("Another `service dev` or `service serve` is using it");
     expect(second.output()).toContain("set another platform.database in service.yaml");
   });
 

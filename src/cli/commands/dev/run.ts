@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file.ts";
 import { flagsOf } from "../../project/forwarding.ts";
-import { startPortOf } from "../../project/platform.ts";
+import { databaseOf, startPortOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 import { parseTarget } from "../../../relay/targets.ts";
@@ -127,8 +128,9 @@ class Dev {
 
   async #start(): Promise<void> {
     const { cwd } = this.#context;
-    // Known at once, before anything is started and written.
-    if (this.#project.run !== undefined) await this.#step(assertPortFree(this.#project));
+    // Known at once, before anything is started and written; unless the platform says first that it runs already.
+    const isInUse = existsSync(`${databaseOf(this.#project, cwd)}.lock`);
+    if (this.#project.run !== undefined && !isInUse) await this.#step(assertPortFree(this.#project));
     prepareFolder(this.#project, this.#text, cwd);
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
@@ -352,8 +354,8 @@ async function assertPortFree(project: Project): Promise<void> {
   const target = text === undefined ? undefined : parseTarget(text).url;
   if (!isLocal(target) || !(await isListening(target))) return;
   const owner = portOwner(Number(target.port || 80)) ?? "another program";
-  throw new UserError(`${target.host} is already in use by ${owner}, which is not your app`, {
-    hint: `Stop that program, or change forward.to in ${PROJECT_FILE}. If it is your app, remove run: from ${PROJECT_FILE}.`,
+  throw new UserError(`${target.host} is already in use by ${owner}`, {
+    hint: `Stop that program (it may be the app of another \`service dev\`), or change forward.to in ${PROJECT_FILE}. If you start your app yourself, remove run: from ${PROJECT_FILE}.`,
     code: "port_taken",
   });
 }

@@ -154,16 +154,16 @@ describe("a listening session", () => {
     listener.close();
   });
 
-  it("records earlier attempts of an acknowledged event before the last one", async () => {
+  it("records earlier attempts of an acknowledged event before the last one, each at its start", async () => {
     const listener = new Listener();
     const { session } = await listener.ready();
     const [id] = await createEvents(1);
     await listener.until(() => listener.events.length === 1);
     const attempts = [
-      { status_code: 500, duration_ms: 3, response_excerpt: "boom", ago_ms: 3_000 },
-      { error: "connection refused", duration_ms: 1, ago_ms: 1_000 },
+      { status_code: 500, duration_ms: 1_000, response_excerpt: "boom", ago_ms: 7_000 },
+      { error: "connection refused", duration_ms: 3_000, ago_ms: 2_000 },
     ];
-    listener.acknowledge(1, { status_code: 204, attempts });
+    listener.acknowledge(1, { status_code: 204, duration_ms: 1_000, attempts });
     const read = async () => (await api("GET", `/v1/deliveries?event=${id}`)).body.data;
     await expect.poll(read).toMatchObject([{ listener: session, status: "succeeded", attempt_count: 3 }]);
     const [{ id: delivery }] = await read();
@@ -174,7 +174,7 @@ describe("a listening session", () => {
       { status_code: 204 },
     ]);
     const [first, second, third] = recorded.map(({ at }: { at: string }) => Date.parse(at));
-    expect([third - first, third - second]).toEqual([3_000, 1_000]);
+    expect([third - first, third - second]).toEqual([7_000, 4_000]);
     listener.close();
 
     const again = new Listener("?after=-3600&window=1000");

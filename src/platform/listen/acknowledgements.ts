@@ -234,13 +234,13 @@ async function recordAll(
 
 /**
  * Returns the attempts of an acknowledgement that are later than `lastAt`: after a lost connection an event is
- * acknowledged again, with attempts that may be recorded already.
+ * acknowledged again, with attempts that may be recorded already. The time of an attempt is its start.
  */
 function attemptsOf(ack: Outcome["ack"], at: number, lastAt: number): (ForwardAttempt & { at: number })[] {
   const earlier = (ack.attempts ?? [])
-    .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms) }))
+    .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms - attempt.duration_ms) }))
     .filter((attempt) => attempt.at > lastAt);
-  return [...earlier, { ...ack, at: Math.max(at, lastAt) }];
+  return [...earlier, { ...ack, at: Math.max(Math.round(at - ack.duration_ms), lastAt) }];
 }
 
 function attemptColumns(attempt: ForwardAttempt & { at: number }) {

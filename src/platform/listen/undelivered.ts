@@ -30,7 +30,7 @@ export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now
     .slice(1 - LIMITS.earlierAttempts)
     .map((attempt) => ({ ...attempt, response_excerpt: null }));
   const last = {
-    at: now,
+    at: Math.round(now - duration_ms),
     duration_ms,
     status_code,
     error: error?.slice(0, LIMITS.descriptionLength) ?? null,

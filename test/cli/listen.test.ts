@@ -14,6 +14,27 @@ import { listening, createFolder } from "./support/listening.ts";
 const on = listening();
 const { service, trigger } = on;
 
+describe("the delivery of a listener", () => {
+  it("has the time at which its attempt started, and no signature that could be verified", async () => {
+    const receiver = createServer((_request, response) => setTimeout(() => response.end(), 2_000).unref());
+    receiver.listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    const { port } = receiver.address() as AddressInfo;
+    const listener = await startListener(on.platform.env, ["--forward-to", `127.0.0.1:${port}`]);
+    const [id = ""] = await trigger("customer.created");
+    const list = () => on.json<{ id: string; last_attempt_at: string }[]>("deliveries", "list", "--event", id);
+    await expect.poll(async () => (await list()).length, { timeout: 20_000 }).toBe(1);
+    const [delivery] = await list();
+    const { created } = await on.json<{ created: string }>("events", "get", id);
+    expect(Date.parse(delivery!.last_attempt_at) - Date.parse(created)).toBeLessThan(2_000);
+    const { stderr } = await service(["webhooks", "verify", "--delivery", delivery!.id, "--secret", on.secret]);
+    expect(stderr).toContain("was sent by a listener, whose signatures are not stored");
+    expect(stderr).toContain("service listen --print-secret");
+    await listener.interrupt();
+    receiver.close();
+  });
+});
+
 describe("flags of service listen", () => {
   it.each([
     [["--route", "order=3000"], /unknown event type "order"/],

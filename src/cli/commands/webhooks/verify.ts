@@ -227,9 +227,14 @@ async function deliveredRequest(id: string, context: Context): Promise<Delivered
     HEADERS.signature
   ];
   const { endpoint } = delivery;
-  if (signature === undefined || endpoint === null) {
+  if (endpoint === null) {
+    const hint = "Compare the secrets instead: service listen --print-secret";
+    const message = `Delivery ${id} was sent by a listener, whose signatures are not stored`;
+    throw new UserError(message, { code: "signature_not_stored", hint });
+  }
+  if (signature === undefined) {
     const hint = shellCommand`See its attempts: service deliveries get ${id}`;
-    throw new UserError(`Delivery ${id} has not been sent to an endpoint`, { code: "not_sent", hint });
+    throw new UserError(`Delivery ${id} has not been sent yet`, { code: "not_sent", hint });
   }
   const { text } = await client.request({ method: "GET", path: pathOf("event") + apiPath`/${delivery.event}` });
   return {

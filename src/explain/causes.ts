@@ -1,7 +1,7 @@
 import { LIMITS } from "../contract/limits.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { capitalized, type FindingCode, isPage } from "./finding.ts";
+import { atStart, capitalized, type FindingCode, isPage } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 /** The result of an attempt, or of many that had the same one. */
@@ -32,8 +32,7 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
       : receiver.endpoint === null
         ? causeOfListener(error ?? "", receiver)
         : causeOfError(outcome, receiver);
-  // Names of endpoints stay as they are.
-  return /^(the|your) /.test(cause.what) ? { ...cause, what: capitalized(cause.what) } : cause;
+  return { ...cause, what: atStart(cause.what) };
 }
 
 const CORRECT_URL = "correct the endpoint's URL";

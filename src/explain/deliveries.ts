@@ -10,7 +10,7 @@ import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiver
 import { causeOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { capitalized, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { atStart, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { forwardOf, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
@@ -100,11 +100,12 @@ function severalFailed(
   const names: string[] = [];
   for (const finding of failed) {
     const delivery = deliveries.find((one) => one.id === finding.subject);
-    const name =
-      delivery === undefined ? "your application" : receiverOf(delivery, endpoints.get(delivery.endpoint ?? "")).name;
+    const receiver = delivery && receiverOf(delivery, endpoints.get(delivery.endpoint ?? ""));
+    const { name, host } = receiver ?? { name: "your application", host: "your application" };
     names.push(name);
-    if (!finding.summary.toLowerCase().includes(name.toLowerCase()))
-      finding.summary = `${capitalized(name)}: ${finding.summary}`;
+    const summary = finding.summary.toLowerCase();
+    if (![name, host].some((known) => summary.includes(known.toLowerCase())))
+      finding.summary = atStart(`${name}: ${finding.summary}`);
   }
   const evidence = `Not delivered to ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
   return { code: "undelivered", subject: event?.id ?? id, summary, evidence, action: null, fix: null };
@@ -227,15 +228,15 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const { code, what, action, fix = again, isToWait = false } = cause;
   const upcoming =
     since !== null
-      ? `in progress since ${time(since)}`
-      : `due ${next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now"}`;
+      ? `has been in progress since ${time(since)}`
+      : `is due ${next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now"}`;
   const isOver = status === "failed" && attempts.length > 1;
   const all = sessions < 2 ? everyAttempt(attempts.length) : `all attempts of ${sessions} sessions`;
   const summary = isOver
     ? `${what}; ${all} failed, and no retries are left`
     : next === null
       ? what
-      : `${what}; attempt ${attempts.length + 1} is ${upcoming}`;
+      : `${what}; attempt ${attempts.length + 1} ${upcoming}`;
   if (isToWait && next !== null) {
     return found({ code, summary, action: "Wait for the next attempt", fix: shellCommand`service why ${id}` });
   }

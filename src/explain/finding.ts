@@ -110,6 +110,11 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** Returns a sentence that may begin with a receiver: its own name stays as it is, `the endpoint` gets a capital. */
+export function atStart(text: string): string {
+  return /^(the|your) /.test(text) ? capitalized(text) : text;
+}
+
 /** Returns `1 delivery is waiting`, `2 deliveries are waiting`. */
 export function waits(count: number): string {
   return counted(count, "delivery is waiting", "deliveries are waiting");

@@ -52,7 +52,7 @@ it("an attempt in progress is neither due nor finished", async () => {
   await page.getByText(/^Retrying now\. If attempt 2 fails, the next one is due about 1 min later\.$/).waitFor();
   await page
     .locator(".answer")
-    .getByText(/; attempt 2 is in progress since /)
+    .getByText(/; attempt 2 has been in progress since /)
     .waitFor();
   await page
     .locator(".facts")

@@ -102,6 +102,16 @@ describe("service why for an event", () => {
     expect(findings[3]).toMatchObject({ code: "delivered" });
   });
 
+  it("does not repeat or capitalize the host of a receiver", async () => {
+    await world.endpoint("http://nosuch.invalid/x");
+    await world.endpoint("http://nosuch.invalid/y");
+    const { event } = await world.order();
+    const { stdout } = await world.service(["why", event.id, "--json"]);
+    const { findings } = JSON.parse(stdout) as Explanation;
+    const hosts = findings.slice(1, 3).map(({ summary }) => summary.split(";")[0]);
+    expect(hosts).toEqual(Array.from({ length: 2 }, () => "The host name nosuch.invalid could not be resolved"));
+  });
+
   it("mentions an endpoint that was disabled, in two steps, beside those that received the event or failed", async () => {
     await world.endpoint("/a", undefined, "Billing");
     const disabled = await world.endpoint("/d", undefined, "Legacy ERP");

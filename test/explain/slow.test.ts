@@ -101,6 +101,6 @@ it("reports that a retry is in progress, not that it is due", async () => {
   await world.api("POST", `/v1/deliveries/${delivery!.id}/retry`);
   await expect.poll(() => inProgress().length).toBe(1);
   expect(plain(await world.why(delivery!.id)).summary).toBe(
-    "Billing responded with 500; attempt 2 is in progress since T",
+    "Billing responded with 500; attempt 2 has been in progress since T",
   );
 });

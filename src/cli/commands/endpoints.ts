@@ -90,7 +90,7 @@ export const command: CommandDefinition = {
     {
       name: "ping",
       about:
-        "Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox), and show the response",
+        "Send a webhook_endpoint.ping event, or a sample of another type (sandbox), to one endpoint and to connected listeners, and show the response",
       args: [idOperand(ENDPOINTS.view.noun)],
       options: [
         flag("--type <type>", "Type of the event, such as order.completed", {

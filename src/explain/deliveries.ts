@@ -103,8 +103,9 @@ function severalFailed(
     const receiver = delivery && receiverOf(delivery, endpoints.get(delivery.endpoint ?? ""));
     const { name, host } = receiver ?? { name: "your application", host: "your application" };
     names.push(name);
-    const summary = finding.summary.toLowerCase();
-    if (![name, host].some((known) => summary.includes(known.toLowerCase())))
+    // A name that was not given is the URL without its scheme.
+    const known = name.startsWith(host) ? host : name;
+    if (!finding.summary.toLowerCase().includes(known.toLowerCase()))
       finding.summary = atStart(`${name}: ${finding.summary}`);
   }
   const evidence = `Not delivered to ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

@@ -1,4 +1,6 @@
 /** What docs/commands.md adds to the help of commands: the guide of each, and what some of them print. */
+import { exampleIdOf } from "../src/cli/resource/resource.ts";
+import { nounOf, type ObjectKind, RESOURCES, shownFieldsOf } from "../src/contract/resources.ts";
 
 /** A sentence for each command that a guide describes, by its name. */
 export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
@@ -38,42 +40,12 @@ interface Output {
 
 /** What a command prints on a terminal, by its path. test/docs/fences.test.ts runs them in the order of the page. */
 export const COMMAND_OUTPUTS: Readonly<Record<string, Output>> = {
-  "service customers create": {
-    command: "service customers create --email grace@example.com --name 'Grace Hopper'",
-    prints: `✓ Created customer cus_0354TnWyhmRr0iHeTOZnJS
-ID           cus_0354TnWyhmRr0iHeTOZnJS
-Email        grace@example.com
-Name         Grace Hopper
-Phone        –
-Metadata     –
-Environment  sandbox
-Created      2026-11-26T20:49:07Z  (just now)`,
-  },
-  "service orders create": {
-    command: "service orders create --amount 1999 --currency EUR",
-    prints: `✓ Created order ord_0354TnYOR2MNRady668BxK
-ID           ord_0354TnYOR2MNRady668BxK
-Status       pending
-Amount       19.99
-Currency     EUR
-Customer     –
-Metadata     –
-Environment  sandbox
-Created      2026-11-26T20:49:08Z  (just now)`,
-  },
-  "service payments create": {
-    command: "service payments create --amount 1999 --currency EUR",
-    prints: `✓ Created payment pay_0354Tnl8bsI59e8jw0FJ5N
-ID            pay_0354Tnl8bsI59e8jw0FJ5N
-Status        pending
-Amount        19.99
-Currency      EUR
-Order         –
-Failure code  –
-Metadata      –
-Environment   sandbox
-Created       2026-11-26T20:49:16Z  (just now)`,
-  },
+  ...created("customer", "--email grace@example.com --name 'Grace Hopper'", {
+    email: "grace@example.com",
+    name: "Grace Hopper",
+  }),
+  ...created("order", "--amount 1999 --currency EUR", { status: "pending", amount: "19.99", currency: "EUR" }),
+  ...created("payment", "--amount 1999 --currency EUR", { status: "pending", amount: "19.99", currency: "EUR" }),
   "service expect": {
     command: "service expect order.completed -- service trigger order.completed",
     prints: `201  POST /v1/orders  ord_0354TncB4QRFt0WZkAG5DC  25 ms
@@ -128,3 +100,20 @@ Created   2026-11-26T20:49:12Z  (just now)`,
 }`,
   },
 };
+
+/** Returns what `create` with these flags prints of an object with these values. */
+function created(kind: ObjectKind, flags: string, values: Readonly<Record<string, string>>): Record<string, Output> {
+  const id = exampleIdOf(kind);
+  const rows = [
+    ["ID", id],
+    ...shownFieldsOf(kind).map(([name, { label }]) => [label, values[name] ?? "–"]),
+    ["Metadata", "–"],
+    ["Environment", "sandbox"],
+    ["Created", "2026-11-26T20:49:07Z  (just now)"],
+  ] as [label: string, value: string][];
+  const width = Math.max(...rows.map(([label]) => label.length));
+  const lines = rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`);
+  const command = `service ${RESOURCES[kind].command.name} create`;
+  const prints = [`✓ Created ${nounOf(kind)} ${id}`, ...lines].join("\n");
+  return { [command]: { command: `${command} ${flags}`, prints } };
+}

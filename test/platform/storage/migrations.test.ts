@@ -109,11 +109,8 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     const rows = await database.all<{ digest: string }>("SELECT digest FROM schema_migrations ORDER BY number");
     const known = DIGESTS[database.dialect];
     const added = rows.slice(known.length).map(({ digest }) => `    "${digest}",`);
-    const says = `For a new migration, add this to DIGESTS.${database.dialect}:\n${added.join("\n")}\n`;
-    expect(
-      rows.map(({ digest }) => digest),
-      says,
-    ).toEqual(known);
+    expect(added, `add to DIGESTS.${database.dialect}:\n${added.join("\n")}`).toEqual([]);
+    expect(rows.map(({ digest }) => digest)).toEqual(known);
     await database.close();
   });
 

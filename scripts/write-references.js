@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const PAGES = [
+  { page: "src/platform/storage/migrations/index.ts", source: "scripts/migration-list.ts" },
   // The commands know the members of each resource from the shapes.
   { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },

@@ -30,9 +30,9 @@ beforeAll(async () => {
   const number = MIGRATIONS.length + 1;
   const file = `${String(number).padStart(3, "0")}-refunds.ts`;
   write(`src/platform/storage/migrations/${file}`, migration.replace(/number: \d+/, `number: ${number}`));
-  list("src/platform/storage/migrations/index.ts", "refunds", file);
   write("src/platform/domain/rules/refund.ts", rule);
-  list("src/platform/domain/rules/index.ts", "refund", "refund.ts");
+  change("src/platform/domain/rules/index.ts", /^/, 'import { refund } from "./refund.ts";\n');
+  change("src/platform/domain/rules/index.ts", /(\w?) ?\};\n$/, (_end, last) => `${last && `${last},`} refund };\n`);
   renameSync(join(copy, "test/package/children/refunds.ts"), join(copy, "test/package/refunds.test.ts"));
   change("test/package/refunds.test.ts", /"\.\.\/\.\.\//g, '"../');
   expect(await run("scripts/write-references.js")).toBe("");
@@ -49,14 +49,6 @@ function change(name: string, from: string | RegExp, to: string | ((...found: st
   const after = before.replace(from, to as string);
   expect(after, `${name} has no ${from}`).not.toBe(before);
   write(name, after);
-}
-
-/** Adds what a file exports to the list that ends an `index.ts`. */
-function list(index: string, name: string, file: string): void {
-  change(index, /^/, `import { ${name} } from "./${file}";\n`);
-  change(index, /([[{]?),?\s*([\]}]);\n$/, (_end, begin: string, end: string) =>
-    begin === "" ? `, ${name}${end};\n` : `${begin}${name}${end};\n`,
-  );
 }
 
 /** Runs a program in the copy. Returns its output if it fails. */

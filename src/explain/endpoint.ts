@@ -34,7 +34,7 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const gone = deliveries.find(({ last_status_code: status }) => status === 410);
     const evidence = gone === undefined ? null : attemptEvidence(attemptsOf(gone), time);
     const finding = disabled(endpoint, chain, time, statistics?.queue.pending ?? 0);
-    return { ...finding, evidence: evidence ?? finding.evidence };
+    return { ...finding, evidence: evidence ?? finding.evidence, ...replayOfMissed(endpoint, statistics, finding) };
   }
   if (statistics === undefined) return undefined;
   const state = { endpoint, statistics, deliveries, receiver: receiverOfEndpoint(endpoint), time, chain };
@@ -43,6 +43,28 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
   if (statistics.totals.failed > 0) return hasFailures(state);
   if (isBacklog(statistics)) return backlog(statistics, state.receiver);
   return statistics.totals.attempts > 0 ? healthy(state) : quiet(state);
+}
+
+/** Returns the advice for a disabled endpoint, which also replays what it missed, if it missed something. */
+function replayOfMissed(
+  endpoint: WebhookEndpoint,
+  statistics: Statistics | undefined,
+  { action, fix }: Finding,
+): Pick<Finding, "action" | "fix"> {
+  const { disabled_at: since, events } = endpoint;
+  const hasMissed = ({ type, last_at: at }: Happened) =>
+    since !== null && at > since && !isOfEndpoint(type) && matchesSubscriptions(events, type);
+  if (since === null || statistics?.event_types.some(hasMissed) !== true) return { action, fix };
+  return {
+    action: `${action}, and replay what it missed`,
+    fix: `${fix} && ${replayMissed(endpoint, Date.parse(since))}`,
+  };
+}
+
+/** Returns the command that replays what an endpoint missed since a time. */
+function replayMissed({ id }: WebhookEndpoint, since: number): string {
+  // The command excludes the second that it names.
+  return shellCommand`service events replay --missed --since ${formatTimestamp(since - 1000)} --endpoint ${id}`;
 }
 
 /** A ping is sent whatever the endpoint subscribes to. */
@@ -219,9 +241,11 @@ type Happened = Statistics["event_types"][number];
 
 /** Returns the types that happened since the endpoint exists. Those about endpoints are not sent to every endpoint. */
 function happened({ endpoint, statistics }: State): Happened[] {
-  return statistics.event_types.filter(
-    ({ type, last_at: at }) => !type.startsWith("webhook_endpoint.") && at >= endpoint.created,
-  );
+  return statistics.event_types.filter(({ type, last_at: at }) => !isOfEndpoint(type) && at >= endpoint.created);
+}
+
+function isOfEndpoint(type: string): boolean {
+  return type.startsWith("webhook_endpoint.");
 }
 
 function listOf(types: readonly Happened[], time: TimeFormat): string {
@@ -261,15 +285,13 @@ function missed({ type, last_at: at }: Happened, { endpoint, receiver: { name },
         ? [`while ${name} was disabled`, `It was enabled at ${until}, and subscribes to ${subscriptions}`]
         : [`before ${name} subscribed to it`, `It has subscribed to ${subscriptions} since ${until}`];
   const since = obstacle?.since?.time ?? last;
-  // The command excludes the second that it names.
-  const after = formatTimestamp(since - 1000);
   return {
     code: "no_matching_event",
     subject: endpoint.id,
     summary: `The last ${type} happened at ${time(at)}, ${why}`,
     evidence,
     action: `Replay what it missed since ${time(formatTimestamp(since))}`,
-    fix: shellCommand`service events replay --missed --since ${after} --endpoint ${endpoint.id}`,
+    fix: replayMissed(endpoint, since),
   };
 }
 

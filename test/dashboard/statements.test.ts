@@ -141,18 +141,29 @@ it("the overview shows one number of waiting deliveries, and why an endpoint fai
 it("the button of an explanation does the same as its command", async () => {
   const { page, api } = board;
   const id = await endpoint("/works", ["customer.*"], "Old staging");
-  await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+  const { disabled_at: since } = (await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" })).body;
+  // An event of the same second may have been before.
+  await expect.poll(async () => (await api("GET", "/v1/test_clock")).body.now > since).toBe(true);
   await api("POST", "/v1/customers", { email: "missed@example.com" });
   await board.show(`sandbox/why/${id}`);
   await page.getByText(/^Old staging was disabled with the API key "First key" at /).waitFor();
   await page.getByRole("link", { name: "Old staging" }).waitFor();
-  await page.locator(".answer").getByRole("button", { name: "Enable", exact: true }).click();
+  await page.locator(".answer").getByRole("button", { name: "Enable and replay what it missed" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();
   await expect.poll(async () => (await deliveriesTo(id))[0]?.status).toBe("succeeded");
   await page
     .locator(".answer")
     .getByText(/was disabled/)
     .waitFor({ state: "detached" });
+});
+
+it("the explanation of an event is its page", async () => {
+  const { page, api } = board;
+  const [{ id, type }] = (await api("GET", "/v1/events?limit=1")).body.data;
+  await board.show(`sandbox/why/${id}`);
+  await expect.poll(() => new URL(page.url()).pathname).toBe(`/dashboard/sandbox/events/${id}`);
+  await page.locator(".answer").getByText(type).waitFor();
+  expect(await page.getByRole("link", { name: "Explain" }).count()).toBe(0);
 });
 
 it("the page of a request says that its client did not get the response", async () => {

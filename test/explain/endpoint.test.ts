@@ -78,6 +78,11 @@ describe("service why for an endpoint", () => {
     await expect.poll(async () => (await world.api("GET", "/v1/test_clock")).body.status).toBe("idle");
     const { event: second } = await world.order(0);
     await advanceClock(world.api, 60);
+    const replay = expect.stringMatching(
+      `^service endpoints enable ${endpoint} && service events replay --missed --since 2\\S+ --endpoint ${endpoint}$`,
+    );
+    const advice = { action: "Enable the endpoint, and replay what it missed", fix: replay };
+    expect(await world.why(endpoint)).toMatchObject({ code: "endpoint_disabled", ...advice });
     await update("enabled");
     const answer = await world.why(endpoint);
     expect(plain(answer)).toMatchObject({

@@ -11,10 +11,18 @@ import { hrefOf, Link } from "../router.tsx";
 import { EnableDialog, RetryDialog } from "./bulk.tsx";
 
 /** A button that does the same as the command of a finding. */
-export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Finding | undefined; onDone: () => void }) {
+export function Remedy(props: {
+  chain: Chain;
+  finding: Finding | undefined;
+  onDone: () => void;
+  /** True for one of several: no button is the primary one. */
+  isOneOfSeveral?: boolean;
+}) {
+  const { chain, finding, onDone, isOneOfSeveral = false } = props;
+  const primary = isOneOfSeveral ? "" : "primary";
   const call = useCall();
   const [isOpen, setOpen] = useState(false);
-  const { verb, id, only } = remedyOf(finding);
+  const { verb, id, only, isReplayed = false } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const close = () => {
     setOpen(false);
@@ -24,7 +32,7 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
     case "deliveries retry":
       return (
         <Action
-          class="primary"
+          class={primary}
           run={async () => {
             await call("POST", `/v1/deliveries/${id}/retry`);
             onDone();
@@ -37,7 +45,7 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
     case "events replay":
       return (
         <Action
-          class="primary"
+          class={primary}
           run={async () => {
             const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, only && { endpoint: only });
             onDone();
@@ -51,8 +59,8 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
       return (
         endpoint !== undefined && (
           <>
-            <button type="button" class="primary" onClick={() => setOpen(true)}>
-              Enable
+            <button type="button" class={primary} onClick={() => setOpen(true)}>
+              {isReplayed ? "Enable and replay what it missed" : "Enable"}
             </button>
             {isOpen && (
               <EnableDialog
@@ -69,7 +77,7 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
       return (
         endpoint !== undefined && (
           <>
-            <button type="button" class="primary" onClick={() => setOpen(true)}>
+            <button type="button" class={primary} onClick={() => setOpen(true)}>
               Retry deliveries
             </button>
             {isOpen && (
@@ -84,19 +92,19 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
       );
     case "endpoints get":
       return (
-        <Link class="button primary" href={hrefOf("endpoints", id)}>
+        <Link class={`button ${primary}`} href={hrefOf("endpoints", id)}>
           Open the endpoint
         </Link>
       );
     case "logs get":
       return (
-        <Link class="button primary" href={hrefOfId(id) ?? hrefOf("logs")}>
+        <Link class={`button ${primary}`} href={hrefOfId(id) ?? hrefOf("logs")}>
           Open the request
         </Link>
       );
     case "why":
       return id === chain.id ? null : (
-        <Link class="button primary" href={hrefOf("why", id)}>
+        <Link class={`button ${primary}`} href={hrefOf("why", id)}>
           Explain
         </Link>
       );
@@ -105,8 +113,18 @@ export function Remedy({ chain, finding, onDone }: { chain: Chain; finding: Find
   }
 }
 
-/** Returns the effect of a command, the ID that it affects, and the only endpoint that a replay is sent to. */
-function remedyOf(finding: Finding | undefined): { verb: string; id: string; only?: string | undefined } {
+/** What a command does. */
+interface Effect {
+  verb: string;
+  /** What it affects. */
+  id: string;
+  /** The only endpoint that a replay is sent to. */
+  only?: string | undefined;
+  /** The events that an endpoint missed are replayed. */
+  isReplayed?: boolean;
+}
+
+function remedyOf(finding: Finding | undefined): Effect {
   const [command = "", replay = "", ...others] = (finding?.fix ?? "").split(" && ");
   // The dialog that enables an endpoint replays what it missed.
   if (others.length > 0 || (replay !== "" && !command.startsWith("service endpoints enable "))) {
@@ -121,5 +139,5 @@ function remedyOf(finding: Finding | undefined): { verb: string; id: string; onl
   if (name === "events" && verb === "replay" && words[4] === "--endpoint" && words.length === 6) {
     return { verb: "events replay", id, only: words[5] };
   }
-  return words.length === 4 ? { verb: `${name} ${verb}`, id } : { verb: "", id: "" };
+  return words.length === 4 ? { verb: `${name} ${verb}`, id, isReplayed: replay !== "" } : { verb: "", id: "" };
 }

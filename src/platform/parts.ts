@@ -117,7 +117,7 @@ export async function assembleParts(
     };
     const document = serveApi(app, { ...shared, clockAdvancer, listeners, contact, requestSeconds }, authenticate);
     registerLostUpgrade(app);
-    registerRoutes(app, shared, settings, { authenticate, document, leakKeys, adminToken });
+    registerRoutes(app, shared, settings, { authenticate, document, leakKeys, adminToken, registry });
   }
   const listening = registry && createListenServer(app.server, shared, authenticate, registry);
   limitSilentConnections(app.server, shared, trustOf(settings.trustedProxies ?? []));
@@ -204,12 +204,13 @@ function registerRoutes(
     document: () => Promise<TaggedFile>;
     leakKeys: SigningKeys | undefined;
     adminToken: string;
+    registry: ListenerRegistry;
   },
 ): void {
-  const { authenticate, document } = tools;
+  const { authenticate, document, registry } = tools;
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
   registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
-  registerEventStream(app, shared, authenticate);
+  registerEventStream(app, { ...shared, listeners: registry }, authenticate);
   if (settings.mcp !== undefined) {
     registerMcp(app, shared, { load: settings.mcp, authenticate, version: settings.version });
   }

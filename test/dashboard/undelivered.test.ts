@@ -60,10 +60,9 @@ it("an event shows the listener that it was sent to, also after the listener's e
     SERVICE_API_KEY: platform.sandboxKey,
     SERVICE_CONFIG_DIR: createConfigDir(),
   };
-  const listener = await spawnListener(env, ["--forward-to", url, "--retries", "20"]);
-  // The overview reads the listeners when it opens, and once a minute.
-  await board.show("sandbox/events");
   await board.show("sandbox");
+  await page.locator(".figures").waitFor();
+  const listener = await spawnListener(env, ["--forward-to", url, "--retries", "20"]);
   await page.getByText(`1 listener connected, forwarding to ${url}`).waitFor();
   const id = await order();
   const [event] = (await board.api("GET", `/v1/events?related=${id}`)).body.data;

@@ -7,7 +7,7 @@ import { CallError, send, withQuery } from "./call.ts";
 export const liveState = signal<"connecting" | "live" | "reconnecting" | "paused">("connecting");
 
 /** Changes that the platform reports without an event. */
-export type Topic = "deliveries" | "clock" | "requests";
+export type Topic = "deliveries" | "clock" | "requests" | "listeners";
 
 interface Follower {
   event?(event: Event, isReplay: boolean): void;

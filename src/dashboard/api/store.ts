@@ -148,6 +148,7 @@ function refreshSoon(entry: Entry): void {
 const PATHS: Record<Topic, readonly string[]> = {
   deliveries: ["/v1/deliveries", "/v1/bulk_operations", "/v1/statistics", "/v1/webhook_endpoints"],
   clock: ["/v1/test_clock", "/v1/deliveries", "/v1/statistics"],
+  listeners: ["/v1/statistics"],
   requests: ["request_log", "webhook_endpoint", "api_key", "oauth_app"].map(pathOfKind),
 };
 

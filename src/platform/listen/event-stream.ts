@@ -13,7 +13,7 @@ import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import { compileQuery } from "../http/validate.ts";
 import { versionOfResponse } from "../http/request-headers.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
-import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
+import { CredentialWatch, type ListenerRegistry, OpenConnections, type Watched } from "./listeners.ts";
 import {
   cursorOf,
   findStart,
@@ -27,7 +27,6 @@ import { type Reader, recordUnread } from "../http/unread.ts";
 import { stopping } from "./server.ts";
 import { findLatestAdvance } from "../storage/clock-advances.ts";
 import { countAttempts, countPending } from "../storage/counts.ts";
-import type { Queries } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import { newestId } from "../storage/page.ts";
@@ -36,6 +35,7 @@ interface StreamTools extends LogTools {
   versions: Versions;
   /** Undefined if requests are not limited. */
   rateLimit: RateLimit | undefined;
+  listeners: ListenerRegistry;
 }
 
 /**
@@ -78,8 +78,7 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
       tenant,
       types: typesOfSubscription(type),
       start,
-      stamps:
-        caller.credential.kind === "session" ? () => readStamps(database, tenant.environment, clock.now()) : undefined,
+      stamps: caller.credential.kind === "session" ? () => readStamps(tools, tenant, clock.now()) : undefined,
     });
     streams.set(stream, caller);
     watch.start();
@@ -234,23 +233,28 @@ class EventStream implements LogClient, Watched, Reader {
 const MINUTE = 60_000;
 
 /** A stamp for each topic that the dashboard shows and no event reports. It changes when the topic does. */
-type PageStamps = Record<"deliveries" | "clock" | "requests", string>;
+type PageStamps = Record<"deliveries" | "clock" | "requests" | "listeners", string>;
 
 /** Reads the stamps of an environment from the database, since other processes change it too. */
-async function readStamps(queries: Queries, environment: number, now: number): Promise<PageStamps> {
-  const { clock_offset: offset } = await findEnvironment(queries, environment);
+async function readStamps({ database, listeners }: StreamTools, tenant: Tenant, now: number): Promise<PageStamps> {
+  const { environment } = tenant;
+  const { clock_offset: offset } = await findEnvironment(database, environment);
   const last = Math.floor((now + offset) / MINUTE);
-  const [advance, attempts, pending, request] = await Promise.all([
-    findLatestAdvance(queries, environment),
+  const [advance, attempts, pending, request, listening] = await Promise.all([
+    findLatestAdvance(database, environment),
     // An attempt counts for the minute in which it began.
-    countAttempts(queries, { environment, first: last - 1, last }),
-    countPending(queries, { environment }),
-    newestId(queries, "request_logs", environment),
+    countAttempts(database, { environment, first: last - 1, last }),
+    countPending(database, { environment }),
+    newestId(database, "request_logs", environment),
+    listeners.count(database, environment),
   ]);
   const counts = attempts.map(({ part, succeeded, count }) => `${last - 1 + part}/${succeeded}/${count}`).toSorted();
+  const connections = listeners.connectionsOf(tenant).filter(({ disconnected_at: end }) => end === null);
   return {
     deliveries: [pending, ...counts].join(" "),
     clock: [offset, advance?.number, advance?.status, advance?.attempts].join(" "),
     requests: request ?? "",
+    // A connection says where it forwards after it was opened.
+    listeners: [listening, ...connections.map(({ listener, targets }) => `${listener}/${targets.length}`)].join(" "),
   };
 }

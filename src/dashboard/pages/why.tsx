@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
 import { withQuery } from "../api/call.ts";
@@ -10,7 +11,7 @@ import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
 import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../components/values.tsx";
 import { nameOfEndpoint } from "../api/endpoints.ts";
-import { hrefOf, Link, route } from "../router.tsx";
+import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
 import { ListenerResults } from "./listeners.tsx";
 import { RunningOperations } from "./operations.tsx";
@@ -34,12 +35,18 @@ function LastHour({ of }: { of: string }) {
 export function Why() {
   const { id } = route.value;
   const kind = explainedKind(id);
-  const { explanation, error, again } = useExplanation(kind && id);
+  const isEvent = kind === "event";
+  const { explanation, error, again } = useExplanation(isEvent ? undefined : kind && id);
+  // The page of an event is its explanation.
+  useEffect(() => {
+    if (isEvent) go(hrefOf("events", id), { replace: true });
+  }, [isEvent]);
+  if (isEvent) return null;
   if (kind === undefined) {
     return (
       <Page title="Explanation">
         <Empty icon="search" title={id === "" ? "Nothing to explain yet" : "There is nothing to explain about this ID"}>
-          <p>Open an event, delivery, request or endpoint and choose Explain.</p>
+          <p>Open a delivery, request or endpoint and choose Explain.</p>
         </Empty>
       </Page>
     );
@@ -69,7 +76,7 @@ export function Why() {
           <ListenerResults chain={chain} />
           <Also
             explanation={explanation}
-            remedyOf={(finding) => <Remedy chain={chain} finding={finding} onDone={again} />}
+            remedyOf={(finding) => <Remedy chain={chain} finding={finding} onDone={again} isOneOfSeveral />}
           />
           {chain.missing === undefined && kind !== "webhook_endpoint" && (
             <Card title="What led to it">

@@ -14,7 +14,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf, WhyLink } from "../../components/values.tsx";
+import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf } from "../../components/values.tsx";
 import { count, counted, money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { Remedy } from "../remedy.tsx";
@@ -47,7 +47,9 @@ export function EventDetail({ id }: { id: string }) {
   const also = (
     <Also
       explanation={explanation}
-      remedyOf={(finding) => explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} />}
+      remedyOf={(finding) =>
+        explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
+      }
     />
   );
   return (
@@ -57,19 +59,26 @@ export function EventDetail({ id }: { id: string }) {
       of={bytes}
       title={event?.type ?? "Event"}
       actions={() => (
-        <>
-          <WhyLink id={id} />
-          <button type="button" class="primary" data-shortcut="r" onClick={() => setReplaying(true)}>
-            Replay
-          </button>
-        </>
+        <button
+          type="button"
+          class={explanation?.findings[0]?.fix == null ? "primary" : ""}
+          data-shortcut="r"
+          onClick={() => setReplaying(true)}
+        >
+          Replay
+        </button>
       )}
     >
       {(raw) =>
         event !== undefined && (
           <>
             {replayed.length > 0 && <ReplayOutcome ids={replayed} deliveries={deliveries.items ?? []} />}
-            <Answer explanation={explanation} />
+            <Answer
+              explanation={explanation}
+              remedy={
+                explanation && <Remedy chain={explanation.chain} finding={explanation.findings[0]} onDone={again} />
+              }
+            />
             <div class="dotted">
               <span>
                 <Link href={hrefOfId(idOf(event.data.object) ?? "") ?? hrefOf("events", id)}>

@@ -15,6 +15,7 @@ import { Shell } from "./shell.tsx";
 import { Page } from "./components/page.tsx";
 import { openCommands, SECTIONS } from "./menu.ts";
 import { lazy } from "./lazy.tsx";
+import { remember } from "./theme.ts";
 
 function NotFound() {
   const { page, id } = route.value;
@@ -115,6 +116,9 @@ export function App() {
   );
 }
 
+// Other tabs, which may show that the user is signed out, notice it.
+remember("service-opened", String(Date.now()));
+
 /** Continues as the user who signed in again in another tab. */
 async function resume(): Promise<void> {
   const response = await fetch("/v1/me", { headers: { [HEADERS.environment]: environment.value } });
@@ -130,9 +134,12 @@ function SignedOut() {
     const onReturn = () => {
       if (document.visibilityState === "visible") void resume();
     };
+    const onStorage = () => void resume();
+    addEventListener("storage", onStorage);
     addEventListener("focus", onReturn);
     document.addEventListener("visibilitychange", onReturn);
     return () => {
+      removeEventListener("storage", onStorage);
       removeEventListener("focus", onReturn);
       document.removeEventListener("visibilitychange", onReturn);
     };
@@ -156,7 +163,7 @@ function SignedOut() {
       </a>
       <section>
         <h2>Something unsaved on this page?</h2>
-        <p class="soft">Your input is still here: sign in using another tab, then come back and choose Continue.</p>
+        <p class="soft">Your input is still here: sign in using another tab, and this one continues.</p>
         <div class="row-actions">
           <a class="button" href="/dashboard" target="_blank" rel="noreferrer">
             Open another tab

@@ -107,10 +107,27 @@ describe("during network failures", { shuffle: false }, () => {
     await page.getByRole("heading", { name: "kept@example.com" }).waitFor();
   });
 
+  it("a page continues once its user has signed in in another tab", async () => {
+    const { page, platform } = board;
+    await board.show("sandbox/customers");
+    const expired = { status: 401, contentType: "application/problem+json", body: '{"code":"revoked_credential"}' };
+    await page.route("**/v1/orders?*", (route) => route.fulfill(expired));
+    await board.menu("Orders");
+    const notice = page.getByRole("heading", { name: "You are signed out" });
+    await notice.waitFor();
+    await page.unroute("**/v1/orders?*");
+    const other = await page.context().newPage();
+    await other.goto(`${platform.baseUrl}/dashboard/sandbox`);
+    await notice.waitFor({ state: "detached" });
+    await other.close();
+  });
+
   it("a malformed URL shows an object that does not exist", async () => {
     const { page } = board;
     await board.show("sandbox/customers/%E0%A4%A");
     await page.getByRole("alert").getByText("Not found.").waitFor();
+    await page.getByRole("link", { name: "All customers" }).click();
+    await page.getByRole("heading", { name: "Customers" }).waitFor();
   });
 
   it("a page appears although its code arrived before the frame in which it was requested", async () => {

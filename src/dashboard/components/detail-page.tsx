@@ -33,6 +33,7 @@ export function DetailPage<Data>({ page, id, of, title, actions, children }: Det
     >
       {canExplain && data === undefined && error === undefined && <Answer explanation={undefined} />}
       {canExplain && isGone(of) ? <Missing id={id} otherwise={loaded} /> : loaded}
+      {!canExplain && isGone(of) && <ToList page={page} />}
     </Page>
   );
 }
@@ -40,6 +41,16 @@ export function DetailPage<Data>({ page, id, of, title, actions, children }: Det
 /** Returns the name of a page in the menu. */
 function labelOf(page: string): string | undefined {
   return SECTIONS.flatMap(({ links }) => links).find(([name]) => name === page)?.[1];
+}
+
+function ToList({ page }: { page: string }) {
+  const label = labelOf(page);
+  if (label === undefined) return null;
+  return (
+    <Link class="button" href={hrefOf(page)}>
+      All {label.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}
+    </Link>
+  );
 }
 
 function Missing({ id, otherwise }: { id: string; otherwise: ComponentChildren }) {
@@ -78,9 +89,7 @@ function Missing({ id, otherwise }: { id: string; otherwise: ComponentChildren }
             <Link class="button" href={hrefOf(page, id, {}, other)}>
               Look in {other === "live" ? "live mode" : "the sandbox"}
             </Link>
-            <Link class="button" href={hrefOf(page)}>
-              All {label.charAt(0).toLowerCase() + label.slice(1)}
-            </Link>
+            <ToList page={page} />
           </>
         )
       }

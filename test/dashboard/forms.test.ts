@@ -156,3 +156,14 @@ it("a currency may be typed in any case", async () => {
   await page.getByText("Order of USD 19.99").first().waitFor();
   expect((await api("GET", "/v1/orders")).body.data).toMatchObject([{ amount: 1999, currency: "USD" }]);
 });
+
+it("the form of an endpoint says how events reach an app on the user's machine", async () => {
+  const { page } = board;
+  await board.show("sandbox/endpoints?create=1");
+  const url = page.getByRole("dialog").getByLabel("URL");
+  const hint = page.getByText("service listen --forward-to");
+  await url.fill("https://example.com/webhooks");
+  expect(await hint.count()).toBe(0);
+  await url.fill("http://localhost:3000/webhooks");
+  await hint.waitFor();
+});

@@ -159,9 +159,14 @@ function Input(props: {
     placeholder: type === "text" ? "" : placeholderOf(field),
   };
   const shared =
-    hint === undefined
-      ? text
-      : { ...text, hint: type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint };
+    type === "url" && LOCAL_URL.test(value as string)
+      ? { ...text, hint: <LocalHint /> }
+      : hint === undefined
+        ? text
+        : {
+            ...text,
+            hint: type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint,
+          };
   const of = OBJECT_KINDS.find((kind) => kind === field.of);
   if (of !== undefined) return <ObjectField of={of} {...shared} />;
   if (choices !== undefined) {
@@ -201,6 +206,18 @@ function Input(props: {
     default:
       return <Field {...shared} isLong={type === "list" || type === "headers"} />;
   }
+}
+
+const LOCAL_URL = /^https?:\/\/(localhost|127\.|\[::1\])/i;
+
+/** How events reach an application on the user's machine. */
+function LocalHint() {
+  return (
+    <>
+      To get events on your machine, no endpoint is needed: run <code>service listen --forward-to localhost:3000</code>.
+      A local endpoint works only in the sandbox of a platform that runs with <code>--allow-private-targets</code>.
+    </>
+  );
 }
 
 /** Returns the error with a different text for an empty field, whose format the platform reports. */

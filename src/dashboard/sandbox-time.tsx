@@ -99,7 +99,11 @@ export function SandboxTime() {
       <TimeLine />
       {isAdvancing ? (
         <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
-          <Icon name="clock" /> <span>{`to ${localTime(clock.target!, now)}, ${count(clock.remaining)} due`}</span>
+          <Icon name="clock" />{" "}
+          <span>
+            to {localTime(clock.target!, now)}
+            <span class="due-count">, {count(clock.remaining)} due</span>
+          </span>
         </Link>
       ) : (
         clockOffset.value > 0 && (

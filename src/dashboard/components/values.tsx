@@ -73,7 +73,10 @@ export function message(start: string, headers: Record<string, string> | null, b
   const entries = Object.entries(headers ?? {});
   const hidden = entries.flatMap(([name, value]) => (value === HIDDEN ? [name] : []));
   const lines = entries.filter(([, value]) => value !== HIDDEN).map(([name, value]) => `${name}: ${value}`);
-  if (hidden.length > 0) lines.push(`(${counted(hidden.length, "header")} without its value: ${hidden.join(", ")})`);
+  if (hidden.length > 0) {
+    const noun = hidden.length === 1 ? "header without its value" : "headers without their values";
+    lines.push(`(${hidden.length} ${noun}: ${hidden.join(", ")})`);
+  }
   return [start, ...lines, ...(body === null || body === "" ? [] : ["", pretty(body)])].join("\n");
 }
 

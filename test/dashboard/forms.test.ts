@@ -167,3 +167,19 @@ it("the form of an endpoint says how events reach an app on the user's machine",
   await url.fill("http://localhost:3000/webhooks");
   await hint.waitFor();
 });
+
+it("the form of an endpoint shows which types a wildcard covers", async () => {
+  const { page } = board;
+  await board.show("sandbox/endpoints?create=1");
+  const box = (name: string) => page.getByRole("dialog").getByLabel(name, { exact: true });
+  const states = async () =>
+    Promise.all(["* (all)", "order.*", "order.created", "payment.failed"].map((name) => box(name).isChecked()));
+  await box("order.created").waitFor();
+  expect(await states()).toEqual([true, true, true, true]);
+  expect(await box("order.created").isDisabled()).toBe(true);
+  await box("* (all)").uncheck();
+  await box("order.*").check();
+  expect(await states()).toEqual([false, true, true, false]);
+  await box("payment.failed").check();
+  expect(await states()).toEqual([false, true, true, true]);
+});

@@ -252,12 +252,23 @@ function SubscriptionsField(props: {
       <legend>{label}</legend>
       {SUBSCRIPTIONS.map((group) => (
         <div key={group[0]} class="checks">
-          {group.map((name) => (
-            <label key={name}>
-              <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />{" "}
-              {name === "*" ? "* (all)" : name}
-            </label>
-          ))}
+          {group.map((name) => {
+            const isCovered = matchesSubscriptions(
+              chosen.filter((other) => other !== name),
+              name,
+            );
+            return (
+              <label key={name}>
+                <input
+                  type="checkbox"
+                  checked={isCovered || chosen.includes(name)}
+                  disabled={isCovered}
+                  onChange={() => toggle(name)}
+                />{" "}
+                {name === "*" ? "* (all)" : name}
+              </label>
+            );
+          })}
         </div>
       ))}
       {isWrong && <p class="field-error">Choose at least one event.</p>}

@@ -56,11 +56,12 @@ it(`${ENDPOINTS * EVENTS} deliveries remain verifiable while secrets are rotated
     secrets.set(path, [created.secret]);
   }
   const total = ENDPOINTS * EVENTS;
-  let created = 0;
+  const events: Promise<{ id: string }>[] = [];
   const createEvents = async () => {
-    while (created < EVENTS) {
-      created += 1;
-      await platform.request("POST", "/v1/events", { type: "order.completed", data: { id: `ord_${created}` } });
+    while (events.length < EVENTS) {
+      const data = { id: `ord_${events.length + 1}` };
+      events.push(platform.request<{ id: string }>("POST", "/v1/events", { type: "order.completed", data }));
+      await events.at(-1);
     }
   };
   const creating = Promise.all(Array.from({ length: 8 }, createEvents));
@@ -73,6 +74,16 @@ it(`${ENDPOINTS * EVENTS} deliveries remain verifiable while secrets are rotated
       secrets.set(path, [secret, secrets.get(path)![0]!]);
       rotations += 1;
     }
+    // A secret is valid until the second rotation after it: what it may have signed has to arrive before.
+    const begun = await Promise.all(events);
+    await vi.waitFor(
+      () => {
+        const arrived = new Map<string, number>();
+        for (const { event } of receiver.received) arrived.set(event, (arrived.get(event) ?? 0) + 1);
+        expect(begun.filter(({ id }) => (arrived.get(id) ?? 0) < ENDPOINTS)).toEqual([]);
+      },
+      { timeout: 60_000, interval: 20 },
+    );
   }
   await creating;
   await vi.waitFor(() => expect(verified + rejected.length).toBeGreaterThanOrEqual(total), {

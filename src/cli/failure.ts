@@ -1,11 +1,11 @@
 import { ApiError, NetworkError, UnsafeRequestError } from "../client/errors.ts";
-import { EXIT_CODES, type ExitCode, InterruptedError, SilentExit, UserError } from "./errors.ts";
+import { EXIT_CODES, type ExitCode, InterruptedError, SCOPE_ADVICE, SilentExit, UserError } from "./errors.ts";
 import type { FieldError } from "../contract/schemas/problem.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
-import { wrapAfter, wrapWords } from "./terminal/wrap.ts";
+import { wrapAfter, wrapHint } from "./terminal/wrap.ts";
 import { lookUp } from "../contract/ids.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 
@@ -85,7 +85,7 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint, message, e
   const [, fault] = /^The fault (flt_\w+) /.exec(message) ?? [];
   if (fault !== undefined) return shellCommand`To remove the fault: service faults remove ${fault}`;
   if (status === 401) return hint ?? "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
-  if (code === "insufficient_scope") return "Use a key with that scope. To list the scopes of this one: service whoami";
+  if (code === "insufficient_scope") return SCOPE_ADVICE;
   const existing = lookUp(problem["existing"]);
   if (existing !== undefined) return `To see the existing ${existing.noun}: ${existing.command}`;
   if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";
@@ -112,7 +112,7 @@ export async function reportFailure(
   stderr.write(
     own.includes("--json")
       ? `${compactJson(failure.problem)}\n`
-      : runnable(renderFailure(failure, stderr.columns, styles)),
+      : renderFailure(failure, { columns: stderr.columns, styles, runnable }),
   );
   const debug = own.includes("--debug") || Boolean(env["SERVICE_DEBUG"]);
   if (debug && error instanceof Error) stderr.write(`${styles.dim(stackOf(error))}\n`);
@@ -125,27 +125,19 @@ function stackOf(error: Error): string {
   return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own;
 }
 
-const COMMAND = /\bservice [a-z]|^ |:\/\//;
-
 /** Returns the failure as lines for stderr. The last line is the most helpful one. */
 function renderFailure(
   { message, details, hint, isDecision }: Failure,
-  columns: number | undefined,
-  styles: Styles,
+  { columns, styles, runnable }: { columns: number | undefined; styles: Styles; runnable: (text: string) => string },
 ): string {
-  const isTooLong = (line: string) => columns !== undefined && line.length > columns;
-  // A line with a command to copy breaks only between sentences.
-  const wrapped = (line: string) => (isTooLong(line) && !COMMAND.test(line) ? wrapWords(line, columns!) : [line]);
+  const shown = runnable(printable(message));
   const lines = [
-    isDecision
-      ? message
-      : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
-    ...details.map((detail) => `  ${printable(detail)}`),
+    isDecision ? shown : wrapAfter("Error:", shown, { width: columns, style: (mark) => styles.bad(mark) }),
+    ...details.map((detail) => `  ${runnable(printable(detail))}`),
     ...(hint ?? "")
       .split("\n")
       .filter((line) => line !== "")
-      .flatMap((line) => (isTooLong(line) ? line.split(/(?<=\.) (?=[A-Z])/).flatMap(wrapped) : [line]))
-      .map(printable),
+      .flatMap((line) => wrapHint(printable(line), columns, runnable)),
   ];
   return `${lines.join("\n")}\n`;
 }

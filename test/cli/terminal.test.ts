@@ -33,6 +33,18 @@ async function linesOf(session: TerminalSession): Promise<string[]> {
   return session.text().trimEnd().split("\n");
 }
 
+describe("a hint that is too long", () => {
+  it("breaks between words, with its command on a line of its own", async () => {
+    const created = await service("keys", "create", "--scope", "orders:read", "--json", "--jq", ".key");
+    const env = { SERVICE_API_KEY: created };
+    const session = inTerminal(["customers", "list"], { env, columns: 40 });
+    expect(await session.ended).toBe(5);
+    const lines = session.text().trimEnd().split("\n");
+    expect(lines.slice(-3, -1)).toEqual(["Use a key with that scope.", "To list the scopes of this one:"]);
+    expect(lines.at(-1)).toMatch(/^ {2}\S.* whoami$/);
+  });
+});
+
 describe("a table", () => {
   it("has a header, aligned columns and formatted amounts", async () => {
     const lines = await linesOf(inTerminal(["orders", "list"]));

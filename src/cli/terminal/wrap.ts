@@ -3,6 +3,22 @@ export function wrapWords(text: string, width: number): string[] {
   return wrap(text.split(" "), width);
 }
 
+/**
+ * Breaks a hint that is too long: a command at its end gets a line of its own, to be copied, and one in backticks stays
+ * whole. `runnable` replaces `service` by what starts this program.
+ */
+export function wrapHint(text: string, width: number | undefined, runnable: (text: string) => string): string[] {
+  const whole = runnable(text);
+  if (width === undefined || whole.length <= width || text.startsWith(" ")) return [whole];
+  return text.split(/(?<=\.) (?=[A-Z])/).flatMap((sentence) => {
+    const shown = runnable(sentence);
+    if (shown.length <= width) return [shown];
+    const [, before = sentence, command] = /^(.*:) (service [a-z].*)$/.exec(sentence) ?? [];
+    const lines = wrap(runnable(before).match(/`[^`]*`\S*|\S+/g) ?? [], width);
+    return command === undefined ? lines : [...lines, `  ${runnable(command)}`];
+  });
+}
+
 /** Returns a sentence after a styled mark such as `Error:`, wrapped if a terminal's width is given. */
 export function wrapAfter(
   mark: string,

@@ -99,6 +99,16 @@ describe("a Node.js without SQLite", () => {
     expect(await accepted.ended).toBe(0);
   });
 
+  it.each([["demo"], ["dev"]])("asks in a terminal before %s, too", async (command) => {
+    const cwd = mkdtempSync(join(tmpdir(), "service-driver-"));
+    writeFileSync(join(cwd, "service.yaml"), "platform: { port: auto }\n");
+    const declined = runInTerminal([command], { env, cwd });
+    await declined.waitFor("Download it from the npm registry? (y/N)");
+    declined.type(ENTER);
+    expect(await declined.ended).toBe(1);
+    expect(declined.text()).toMatch(/service(?:-cli)?\s+db\s+install-driver|bin\/service\.js db install-driver/);
+  });
+
   it("leaves no files after a failed download, and reports the failure", async () => {
     const registry = {
       npm_config_registry: "http://127.0.0.1:9",

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Context } from "../../context.ts";
 import { InterruptedError, isCtrlC, SilentExit, UserError } from "../../errors.ts";
+import { offerDriver } from "../../database/driver.ts";
 import { killWithThisProcess, type ProcessGroup, startCommand } from "../../process/process-group.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
@@ -26,6 +27,7 @@ interface Stage {
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
   context.output.rejectFilters();
+  await offerDriver(context);
   const folder = createTemporaryFolder("service-demo-");
   const stage: Stage = {
     context,

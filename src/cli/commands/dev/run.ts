@@ -10,6 +10,7 @@ import type { Project } from "../../project/schema.ts";
 import { parseTarget } from "../../../relay/targets.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 import type { Receivers } from "../../forwarding/options.ts";
+import { offerDriver } from "../../database/driver.ts";
 import { portOwner } from "../../process/port-owner.ts";
 import { isListening, isLocal, startApp, untilListening, writeVariables } from "./app.ts";
 import { keyPressed } from "../../terminal/keys.ts";
@@ -131,6 +132,7 @@ class Dev {
     // Known at once, before anything is started and written; unless the platform says first that it runs already.
     const isInUse = existsSync(`${databaseOf(this.#project, cwd)}.lock`);
     if (this.#project.run !== undefined && !isInUse) await this.#step(assertPortFree(this.#project));
+    if (this.#platformUrl === undefined) await this.#step(offerDriver(this.#context));
     prepareFolder(this.#project, this.#text, cwd);
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
@@ -163,10 +165,14 @@ class Dev {
     this.#end({ by: "failure", error: this.#explainAccess(error) });
   }
 
+  /** The platform to use; undefined if one is started here. */
+  get #platformUrl(): string | undefined {
+    return this.#context.globals.baseUrl ?? this.#project.platform?.url;
+  }
+
   /** Returns the base URL. */
   async #startPlatform(): Promise<string> {
-    const url = this.#context.globals.baseUrl ?? this.#project.platform?.url;
-    if (url !== undefined) return url;
+    if (this.#platformUrl !== undefined) return this.#platformUrl;
     const part = await this.#step(this.#console.part("platform"));
     const port = await this.#step(startPortOf(this.#project, this.#context.cwd));
     const platform = new PlatformProcess(this.#project, port, part);

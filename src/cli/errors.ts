@@ -39,6 +39,9 @@ export class UserError extends Error {
   }
 }
 
+/** What to do about a credential that lacks a scope. */
+export const SCOPE_ADVICE = "Use a key with that scope. To list the scopes of this one: service whoami";
+
 /** An invalid command line: exit 2. */
 export class UsageError extends UserError {
   override name = "UsageError";

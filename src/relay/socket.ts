@@ -247,7 +247,10 @@ export class PlatformSocket {
     // A close frame is answered in order too: everything sent before it was read.
     if (this.#state === "closing" && code === NORMAL_CLOSURE && bye === undefined) this.#observer.confirmed(this.#sent);
     if (bye === undefined) return this.#end({ reason: describeSocketClose(code, text) });
-    this.#end({ reason: { code: "bye", message: `the platform ended the session: ${bye.message}` }, bye });
+    // What the platform asks for happens anyway.
+    const [, said] = /^The (.+); reconnect to resume$/.exec(bye.message) ?? [];
+    const message = said === undefined ? `the platform ended the session: ${bye.message}` : `the ${said}`;
+    this.#end({ reason: { code: "bye", message }, bye });
   }
 
   #end(end: SocketEnd): void {

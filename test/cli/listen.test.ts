@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { spawnListener, startListener } from "../support/listener.ts";
 import { servePlatformOn } from "../support/platform.ts";
+import { spawnCommand } from "../support/running-command.ts";
 import { runCli } from "../support/run-cli.ts";
 import { startReceiver } from "../relay/support/receivers.ts";
 import { listening, createFolder } from "./support/listening.ts";
@@ -35,6 +36,39 @@ describe("the delivery of a listener", () => {
   });
 });
 
+describe("the output of service listen", () => {
+  it("names its conditions, and once the command that explains a failure", async () => {
+    const to = `127.0.0.1:${await freePort()}`;
+    const args = [
+      "listen",
+      "--forward-to",
+      to,
+      "--retries",
+      "0",
+      "--where",
+      "type=customer.created",
+      "--where",
+      "id!=x",
+    ];
+    const listener = spawnCommand(args, { env: on.platform.env });
+    await expect.poll(() => listener.output(), { timeout: 20_000 }).toContain("Ready.");
+    expect(listener.output()).toMatch(/^ {2}where +type=customer\.created and id!=x$/m);
+    const [id] = [...(await trigger("customer.created")), ...(await trigger("customer.created"))];
+    await expect.poll(() => listener.output().match(/← /g)?.length, { timeout: 20_000 }).toBe(2);
+    expect(listener.output().match(/to explain it: .*/g)).toEqual([`to explain it: service why ${id}`]);
+    await listener.interrupt();
+  });
+
+  it("names what a key lacks that may not listen", async () => {
+    const { key } = await on.json<{ key: string }>("keys", "create", "--scope", "orders:read");
+    const { exitCode, stdout, stderr } = await service(["listen"], { env: { SERVICE_API_KEY: key } });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: "" });
+    expect(stderr).toMatch(
+      /\n {2}403 insufficient_scope, request req_\w+\nUse a key with that scope\. .*service whoami\n$/,
+    );
+  });
+});
+
 describe("flags of service listen", () => {
   it.each([
     [["--route", "order=3000"], /unknown event type "order"/],
@@ -60,6 +94,8 @@ describe("flags of service listen", () => {
     );
     expect(stderr).not.toContain("lost");
     const waited = await runCli(["listen", "--wait", "1s"], { env });
+    expect(waited.stdout.match(/waiting for the platform: /g)).toHaveLength(1);
+    expect(waited.stdout).not.toMatch(/lost|Summary/);
     expect([waited.exitCode, waited.stderr]).toEqual([
       7,
       expect.stringMatching(/Start the platform with `service serve --port \d+`\.\n$/),

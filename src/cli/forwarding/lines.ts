@@ -1,3 +1,4 @@
+import { isSuccess } from "../../contract/is-success.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
 import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
@@ -6,6 +7,7 @@ import type { Styles } from "../terminal/styles.ts";
 import { formatDuration } from "../terminal/time.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import { wrapList, wrapWords } from "../terminal/wrap.ts";
+import type { Output } from "../terminal/output.ts";
 import type { Setup } from "./options.ts";
 
 interface LineContext {
@@ -50,6 +52,25 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "summary":
       return summaryLines(report, context);
   }
+}
+
+/** Says, once, that the platform cannot be reached yet. */
+export function waitingLines(
+  { reason }: Extract<Report, { event: "lost" | "retrying" }>,
+  context: LineContext,
+): string[] {
+  const text = `waiting for the platform: ${reason.message.replace(/\.$/, "")}`;
+  return notice(context.styles.warn("… wait"), text, context);
+}
+
+/** Returns true for the last attempt of a delivery that failed. */
+export function hasFailed({ status, retryInMs, copy }: ForwardedReport): boolean {
+  return retryInMs === undefined && copy === undefined && !isSuccess(status);
+}
+
+/** Returns the command that explains a failure. */
+export function explainLines(id: string, { layout }: LineContext, output: Pick<Output, "runnable">): string[] {
+  return [`${layout.indent}${output.runnable(`to explain it: service why ${printable(id)}`)}`];
 }
 
 /** Returns how long the connection was lost, and how many events were missed. */
@@ -104,11 +125,12 @@ export function othersText(count: number): string {
 /** What a user needs to know about a session, each item with its label. */
 export function factsOf(
   ready: Extract<Report, { event: "ready" }>,
-  { target, routes, secret, secretSource, chaos, credentialSource }: Setup,
+  { target, routes, secret, secretSource, chaos, credentialSource, where }: Setup,
 ): [label: string, text: string][] {
   const nowhere = "none: events are printed (to forward them, pass --forward-to)";
   const facts: [string, string][] = [
     ["events", ready.subscriptions.join(", ")],
+    ...(where === undefined ? [] : [["where", where.join(" and ")] as [string, string]]),
     ...routes.map(({ subscription, url }): [string, string] => ["route", `${subscription} → ${url.href}`]),
     [routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere],
     ["secret", secret === undefined ? ready.secret : `from ${secretSource}`],
@@ -231,15 +253,15 @@ function summaryLines(summary: Summary, { styles, layout: { width }, setup }: Li
   ];
 }
 
-const EXPECTED: Readonly<Record<string, string>> = { badsig: "rejected", stale: "rejected" };
+const MUST_REJECT: ReadonlySet<string> = new Set(["badsig", "stale"]);
 
 /** Renders how the receiver responded to each kind of fault, and whether that was correct. */
 function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
   const rows = Object.entries(faults).map(([fault, counts]) => {
-    const expected = EXPECTED[fault] ?? "accepted";
+    const right = MUST_REJECT.has(fault) ? "reject it with 400" : "accept it with 2xx";
     const isRight = counts.right === counts.sent;
     const mark = counts.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
-    const wrong = isRight ? "" : styles.bad(` should be ${expected}`);
+    const wrong = isRight ? "" : styles.bad(`; ${right}`);
     return `  ${mark} ${fault.padEnd(9)} ${String(counts.sent).padStart(5)} sent  ${outcomes(counts)}${wrong}`;
   });
   return [`${styles.strong("Chaos")}    seed=${seed} repeats the same faults`, ...rows];

@@ -101,6 +101,8 @@ export interface Setup extends Receivers {
   /** The injected faults, as flags that repeat them. */
   chaos?: string | undefined;
   credentialSource?: string;
+  /** Conditions of the events, as typed. */
+  where?: readonly string[] | undefined;
   /** True if events are read from a recording. */
   isRecorded?: true;
   /** How to stop it; absent if the status line lists the keys. */

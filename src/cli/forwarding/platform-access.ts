@@ -8,7 +8,7 @@ import { Run, type RunOptions } from "../../relay/run.ts";
 import { proxiesOf } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { rejectedCredentialHint, startHint } from "../settings/connection.ts";
-import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../errors.ts";
+import { EXIT_CODES, type ExitCode, NotSignedInError, SCOPE_ADVICE, UsageError, UserError } from "../errors.ts";
 
 export interface PlatformAccess extends Pick<RunOptions, "baseUrl" | "authorization" | "agent" | "device"> {
   /** Identifies this platform and credential. It is a secret if a key was given, so only use its hash. */
@@ -96,6 +96,11 @@ export async function fetchListenSecret(platform: PlatformAccess, signal: AbortS
   return secret;
 }
 
+function adviceOn({ status, code, request_id: request }: NonNullable<ListenError["problem"]>): string {
+  const about = `  ${status} ${code}, request ${request}`;
+  return code === "insufficient_scope" ? `${about}\n${SCOPE_ADVICE}` : about;
+}
+
 const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   unauthorized: EXIT_CODES.notSignedIn,
   forbidden: EXIT_CODES.notAllowed,
@@ -122,7 +127,7 @@ export function explainListenError(
   return new UserError(message.charAt(0).toUpperCase() + message.slice(1), {
     code: problem?.code ?? error.code,
     exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
-    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request ID: ${problem.request_id}`),
+    hint: hints[error.code] ?? (problem === undefined ? undefined : adviceOn(problem)),
     cause: error,
   });
 }

@@ -1,6 +1,6 @@
 import { parseJson } from "../../contract/json.ts";
 import type { Setup } from "./options.ts";
-import { type Fold, gapText, layoutFor, linesOf, resetText } from "./lines.ts";
+import { explainLines, type Fold, gapText, hasFailed, layoutFor, linesOf, resetText, waitingLines } from "./lines.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { printable, printableJson } from "../terminal/printable.ts";
@@ -71,11 +71,28 @@ function rendererOf(
   }
   const { styles } = sink;
   const withoutRepetition = dropRepeatedHints();
+  let isReady = setup.credentialSource === undefined;
+  let isWaiting = false;
+  let isExplained = false;
   let layout = layoutFor(sink.width(), fold);
   return (report) => {
     const width = sink.width();
     if (width !== layout.width) layout = layoutFor(width, fold);
-    return linesOf(withoutRepetition(report), { setup, styles, layout, now: clock.now() });
+    const line = { setup, styles, layout, now: clock.now() };
+    if (report.event === "ready") isReady = true;
+    // Before the first connection nothing was lost, and there is nothing to sum up.
+    if (!isReady && report.event === "summary") return [];
+    if (!isReady && (report.event === "lost" || report.event === "retrying")) {
+      if (isWaiting) return [];
+      isWaiting = true;
+      return waitingLines(report, line);
+    }
+    const lines = linesOf(withoutRepetition(report), line);
+    if (isExplained || report.event !== "forwarded" || !hasFailed(report) || setup.credentialSource === undefined) {
+      return lines;
+    }
+    isExplained = true;
+    return [...lines, ...explainLines(report.id, line, output)];
   };
 }
 

@@ -22,7 +22,8 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   if (receivers.target?.origin === platform.baseUrl.origin)
     output.warn("--forward-to points to the platform itself, not to your application.");
   const secret = await ownSecretOf(flags, context);
-  const setup = { ...receivers, ...secret, chaos, credentialSource: platform.credentialSource };
+  const where = flags.where?.map(({ text }) => text);
+  const setup = { ...receivers, ...secret, chaos, credentialSource: platform.credentialSource, where };
   const clock = new EnvironmentClock(context);
   const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, clock });
   await new Listening({ flags, command, platform, setup, forwarding, display, clock }, context).run();

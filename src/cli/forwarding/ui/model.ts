@@ -174,7 +174,8 @@ export class Model {
   /** Shows a message for a few seconds. */
   say(text: string, style?: Message["style"]): void {
     const until = this.clock.realNow() + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
-    this.message = { text: printable(text), style, until };
+    const shown = printable(text);
+    this.message = { text: shown.charAt(0).toUpperCase() + shown.slice(1), style, until };
   }
 
   /** Selects an older (negative) or newer row. After the newest row, the selection follows new rows. */

@@ -23,7 +23,10 @@ export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat):
   const location = last.response_headers?.["location"];
   const result =
     status === null
-      ? (error ?? "no response").replace(/^connection_refused: .*/s, "connection refused").replace(/^[a-z_]+: /, "")
+      ? (error ?? "no response")
+          .replace(/^connection_refused: .*/s, "connection refused")
+          .replace(/^[a-z_]+: /, "")
+          .replace(/^.+ did not respond within /s, "no response within ")
       : `${status} in ${span(duration)}`;
   const quotes = [location && `Location: ${location}`, quoted(body)];
   const line = [`Attempt ${attempts.length} at ${time(at)}: ${result}`, ...quotes].filter(Boolean).join(", ");

@@ -52,15 +52,20 @@ const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode])[] = [
 function causeOfListener(error: string, { name, again }: Receiver): Cause {
   const [pattern, code = "delivery_failed"] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
   if (code === "connection_refused") {
-    const { hosts } = pattern!.exec(error)!.groups!;
+    const { hosts = "" } = pattern!.exec(error)!.groups!;
     const action = `Start your application there, then ${again}`;
-    return { code, what: `Connection refused: no server is listening at ${hosts}`, action };
+    return { code, what: `Connection refused: no server is listening at ${asTyped(hosts)}`, action };
   }
   return {
     code,
-    what: error === "" ? `${name} did not respond` : capitalized(error),
+    what: error === "" ? `${name} did not respond` : capitalized(asTyped(error)),
     action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then ${again}`,
   };
+}
+
+/** A listener tries both addresses of `localhost`. */
+function asTyped(hosts: string): string {
+  return hosts.replace(/127\.0\.0\.1(:\d+)? or \[::1\]\1/, "localhost$1");
 }
 
 /** What the platform knows of a failed attempt without a response. */
@@ -210,6 +215,10 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
     };
   }
   if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in ${receiver}, then ${again}` };
+  if (status === 413) {
+    const action = `Raise the limit for bodies in ${receiver}, then ${again}`;
+    return { code: "receiver_rejected", what, action };
+  }
   return {
     code: "receiver_rejected",
     what,

@@ -20,7 +20,7 @@ export function noReceiver(event: Event, chain: Chain, time: TimeFormat): Findin
   const older = subscribed.filter(({ id }) => timeOfId(id) <= timeOfId(event.id));
   const [newer] = subscribed;
   const [result] = chain.statistics?.listener_results ?? [];
-  const unsubscribed = `${subscribed.length === 0 ? `No endpoint subscribes to ${event.type}. ` : ""}${subscriptionsOf(endpoints)}`;
+  const unsubscribed = `${subscribed.length === 0 && endpoints.length > 0 ? `No endpoint subscribes to ${event.type}. ` : ""}${subscriptionsOf(endpoints)}`;
   const answer =
     older.length > 0
       ? missedByAll(older, event, chain, time)
@@ -143,7 +143,7 @@ function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], ch
     code,
     summary: `${unsubscribed}, nor ${isOne ? "does the connected listener" : `do the ${listeners} connected listeners`}`,
     evidence: `${isOne ? "The listener subscribes" : "The listeners subscribe"} to ${[...new Set(openConnections(chain).flatMap(({ events }) => events))].join(", ")}`,
-    action: `Forward the event with a listener for ${type}`,
+    action: "Send the event to your application now, and include its type in --events of the listener",
     fix,
   };
 }

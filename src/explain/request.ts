@@ -65,7 +65,9 @@ function lostResponse({ id, method, path, status, fault, idempotency_key: key, .
       subject: id,
       summary: `The client got ${isHalf ? "half of the response" : "no response"} to ${method} ${path}: ${when}`,
       evidence:
-        fault.effect === "disconnect" ? null : `${isHalf ? "Half of it was sent" : "It was not sent"}: ${response}`,
+        fault.effect === "disconnect"
+          ? null
+          : `The response, ${isHalf ? "of which half was sent" : "which was not sent"}: ${response}`,
       action,
       fix: null,
     },
@@ -80,8 +82,10 @@ function failedRequest(
   const { id, method, path, status, error_code: code, query, request_body: body } = request;
   const { detail, errors = [], required_scope: scope } = problemIn(request);
   const isOfKey = key !== undefined && status === 401;
-  const reason =
-    code === "invalid_request" && errors.length > 0
+  const lacked = code === "insufficient_scope" && key !== undefined && typeof scope === "string";
+  const reason = lacked
+    ? `the key ${key.name ?? key.id} lacks the scope ${scope}`
+    : code === "invalid_request" && errors.length > 0
       ? fieldErrors(errors)
       : isOfKey || typeof detail !== "string"
         ? ""

@@ -276,6 +276,25 @@ describe("service why", () => {
       );
   });
 
+  it("explains the newest event without an ID if it reached no receiver", async () => {
+    const empty = await servePlatform();
+    onTestFinished(async () => void (await empty.stop()));
+    const env = { SERVICE_BASE_URL: empty.baseUrl, SERVICE_API_KEY: empty.sandboxKey };
+    const { stdout: id } = await service(["trigger", "order.created", "-q"], { env });
+    const { stdout } = await service(["why"], { env });
+    expect(stdout).toContain("No endpoint subscribes to order.created, and no listener is connected");
+    expect(stdout).toContain(`service events replay ${id.trim()} --forward-to localhost:3000`);
+  });
+
+  it("shows one delivery, and how many others its event has", async () => {
+    const endpoint = await receiverThat({ status: 200 });
+    const { event, delivery } = await attempted(endpoint);
+    await json("events", "replay", event.id, "--endpoint", endpoint);
+    const { stdout } = await service(["why", delivery.id]);
+    expect(stdout.match(/^. dlv_/gm)).toHaveLength(1);
+    expect(stdout).toContain(`1 other delivery of this event: service why ${event.id}`);
+  });
+
   it("indents what does not fit a line on 40 columns", async () => {
     const { event } = await attempted(await receiverThat({ status: 200 }));
     const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 40 });

@@ -26,7 +26,7 @@ describe("service why for an event and a listener", () => {
       code: "no_receiver",
       summary: "No endpoint subscribes to order.created, nor does the connected listener",
       evidence: "The listener subscribes to customer.*",
-      action: "Forward the event with a listener for order.created",
+      action: "Send the event to your application now, and include its type in --events of the listener",
       fix: `service events replay ${event.id} --forward-to ${world.receiver.url.replace("http://", "")}`,
     });
     await listener.interrupt();

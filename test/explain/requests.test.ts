@@ -66,14 +66,14 @@ describe("service why for a request", () => {
       effect: "lose_response",
       got: "no response",
       when: "after the request took effect",
-      evidence: /^It was not sent: 201, \{"id":"ord_/,
+      evidence: /^The response, which was not sent: 201, \{"id":"ord_/,
       action: "Repeat the request with the same Idempotency-Key, which returns this response without a second effect",
     },
     {
       effect: "truncate",
       got: "half of the response",
       when: "after the request took effect",
-      evidence: /^Half of it was sent: 201, \{"id":"ord_/,
+      evidence: /^The response, of which half was sent: 201, \{"id":"ord_/,
       action: "Repeat the request with the same Idempotency-Key, which returns this response without a second effect",
     },
     {

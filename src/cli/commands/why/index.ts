@@ -74,14 +74,16 @@ async function newestFailure(context: Context): Promise<string | undefined> {
     if (retried !== undefined && retried.key > keyOfDelivery(failed)) break;
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
     if (data.some((one) => isSameReceiver(one, failed))) continue;
-    output.note(`Newest failure: ${failed.id}`);
+    const more = listed.flat().length > 1 ? `. For all: service deliveries list --status ${failed.status}` : "";
+    output.note(`Newest failure: ${failed.id}${more}`);
     return failed.id;
   }
-  const id = retried?.id ?? (await ifAllowed(newestHeld(get)));
+  const held = retried === undefined ? await ifAllowed(newestUnreceived(get)) : undefined;
+  const id = retried?.id ?? held?.id;
   if (id === undefined) {
     const more = output.quiet ? "" : await ifAllowed(failedRequest(get));
     output.notice(`No failed deliveries.${more ?? ""}`);
-  } else output.note(retried === undefined ? `Not delivered yet: ${id}` : `Newest failure: ${id}`);
+  } else output.note(retried === undefined ? held!.note : `Newest failure: ${id}`);
   return id;
 }
 
@@ -97,12 +99,17 @@ async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefi
   }
 }
 
-/** Returns the newest event if a listener has it without having reported an attempt. */
-async function newestHeld(get: Get): Promise<string | undefined> {
+/** Returns the newest event if nobody has received it: a listener has not reported an attempt, or there is no receiver. */
+async function newestUnreceived(get: Get): Promise<{ id: string; note: string } | undefined> {
   const [event] = (await get<{ data: ListedEvent[] }>(pathOf("event"), { limit: 1 })).data;
   if (event === undefined) return undefined;
   const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: event.id });
-  return results.some(({ result }) => result === "forwarding") ? event.id : undefined;
+  const { id, type } = event;
+  if (results.some(({ result }) => result === "forwarding")) return { id, note: `Not delivered yet: ${id}` };
+  const { data: deliveries } = await get<{ data: Delivery[] }>(PATH, { event: id, limit: 1 });
+  // Nothing has to receive events about endpoints.
+  if (deliveries.length > 0 || type.startsWith("webhook_endpoint.")) return undefined;
+  return { id, note: `The newest event, ${printable(type)} ${id}, reached no receiver` };
 }
 
 /** Returns the newest API request that failed, in a sentence; empty if there is none. */
@@ -166,7 +173,7 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
 }
 
 function chainLines(chain: Chain, styles: Styles): string[] {
-  const { request, subject, event, otherEvents, operation, deliveries } = chain;
+  const { kind, request, subject, event, otherEvents, operation, deliveries } = chain;
   const row = (label: string, ...parts: string[]) => `${styles.dim(label.padEnd(LABEL_WIDTH))}${parts.join("  ")}`;
   const lines: string[] = [];
   if (request !== undefined) {
@@ -194,7 +201,13 @@ function chainLines(chain: Chain, styles: Styles): string[] {
       row("", styles.dim(event.created)),
     );
   }
-  for (const delivery of deliveries) lines.push("", ...deliveryLines(delivery, chain, styles));
+  const shown = kind === "delivery" ? deliveries.filter(({ id }) => id === chain.id) : deliveries;
+  for (const delivery of shown) lines.push("", ...deliveryLines(delivery, chain, styles));
+  const others = deliveries.length - shown.length;
+  if (others > 0 && event !== undefined) {
+    const noun = `other ${others === 1 ? "delivery" : "deliveries"} of this event`;
+    lines.push("", styles.dim(`${others} ${noun}: ${shellCommand`service why ${event.id}`}`));
+  }
   if (otherEvents.length > 0) {
     lines.push("", styles.dim("Earlier events of this object"));
     for (const other of otherEvents) lines.push(`  ${printable(other.type)}  ${styles.dim(printable(other.id))}`);

@@ -81,7 +81,7 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
     /^command-argument value '(.*)' is invalid for argument '(.+)'\. (.*)$/s,
     (value = "", name = "", why = "") => wrongValue(`<${name}>`, value, why),
   ],
-  [/^unknown option '(-\d.*)'$/, (value) => `"${value}" is negative, which no value may be`],
+  [/^unknown option '(-\d.*)'$/, (value) => `Values must be positive, not "${value}"`],
   [/^option '(.+)' argument missing$/, (flags = "") => `${longOf(flags)} needs a value`],
   [/^missing required argument '(.+)'$/, (name) => `<${name}> is required`],
   [

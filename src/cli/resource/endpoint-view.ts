@@ -40,6 +40,10 @@ const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
   text: (endpoint, view) => timeWithAge(endpoint.secret_created, view) + adviceOn(endpoint, view),
   style: styleOfAge,
 };
+const OLD_SECRET: Column<WebhookEndpoint> = {
+  label: "Old secret until",
+  text: ({ previous_secret_until: until }) => until ?? "",
+};
 
 /** Secrets should be rotated every quarter. */
 export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): boolean {
@@ -77,6 +81,7 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
       ...Object.values(FIELDS),
       HEADERS,
       SECRET_CREATED_AT,
+      OLD_SECRET,
       ENVIRONMENT,
       CREATED_AT,
     ],

@@ -52,6 +52,9 @@ function parseList(text: string): string[] {
   if (names.includes("")) {
     throw new InvalidArgumentError("Must be event types separated by commas, such as 'order.*,customer.created'.");
   }
+  if (names.some((name) => name.startsWith("!"))) {
+    throw new InvalidArgumentError("An endpoint cannot exclude types with !. List the types that it should receive.");
+  }
   return assertSubscriptions(names);
 }
 

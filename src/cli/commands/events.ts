@@ -67,9 +67,13 @@ export const command: CommandDefinition = {
           conflicts: ["failed"],
         }),
         ...bulkFlags("events", "Replay to this webhook endpoint and to listeners only"),
-        flag("-f, --forward-to <target>", "Forward it to this URL too, such as localhost:3000/webhooks", {
-          conflicts: ["since", "until", "type", "failed", "missed"],
-        }),
+        flag(
+          "-f, --forward-to <target>",
+          "Forward it to this URL, such as localhost:3000/webhooks, besides its endpoints and listeners",
+          {
+            conflicts: ["since", "until", "type", "failed", "missed"],
+          },
+        ),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,

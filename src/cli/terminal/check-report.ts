@@ -1,6 +1,7 @@
 import type { CheckResult, ReceiverReport } from "../../receiver-check/run.ts";
 import type { TestCase } from "./junit.ts";
 import type { Output } from "./output.ts";
+import { guidePath } from "../help-layout.ts";
 import { printable } from "./printable.ts";
 import { foldText } from "./spans.ts";
 import type { Styles } from "./styles.ts";
@@ -134,7 +135,8 @@ function failureLines({ sent, seen, explanation, fix, rule }: Check, layout: Lay
   ];
   if (failure?.explanation === explanation && failure?.fix === fix) parts.push(["Fix", "As above"]);
   else parts.push(["Why", explanation], ["Fix", fix]);
-  if (failure?.rule !== rule) parts.push(["Rule", rule]);
+  if (failure?.rule !== rule)
+    parts.push(["Rule", rule.startsWith("docs/") ? guidePath(rule.slice("docs/".length)) : rule]);
   return parts.flatMap(([label, text]) =>
     foldText(text ?? "", Math.max(MIN_WIDTH, width - 12), MAX_LINES).map((line, i) => {
       const shown = label === "Fix" ? line : label === "Seen" ? styles.warn(line) : styles.dim(line);

@@ -122,7 +122,7 @@ const VERDICTS: Readonly<Record<Grade, string>> = {
   B: "The client handles every fault that it met, but some checks did not run.",
   C: "The client breaks one rule.",
   D: "The client breaks two rules.",
-  F: "The client creates objects twice, or breaks three rules or more.",
+  F: "The client creates objects twice.",
 };
 
 function reportOf(
@@ -132,9 +132,8 @@ function reportOf(
   const checks: Check[] = judgeRuns(runs);
   const failed = checks.filter(({ status }) => status === "failed");
   const best = checks.some(({ status }) => status === "skipped") ? "B" : "A";
-  const grade: Grade = failed.some(({ id }) => id === "creates-once")
-    ? "F"
-    : (([best, "C", "D"] as const)[failed.length] ?? "F");
+  const createsTwice = failed.some(({ id }) => id === "creates-once");
+  const grade: Grade = createsTwice ? "F" : (([best, "C", "D"] as const)[failed.length] ?? "F");
   const requests = runs.flatMap((run) => run.requests);
   return {
     object: "client_check",
@@ -145,7 +144,7 @@ function reportOf(
     faults: requests.filter(({ fault }) => fault !== null && fault.effect !== "delay").length,
     passed: failed.length === 0,
     grade,
-    verdict: VERDICTS[grade],
+    verdict: grade === "F" && !createsTwice ? `The client breaks ${failed.length} rules.` : VERDICTS[grade],
     counts: countsOf(checks),
     duration_ms: Math.round(milliseconds),
     checks,

@@ -60,6 +60,8 @@ it("an event shows the listener that it was sent to, also after the listener's e
     SERVICE_API_KEY: platform.sandboxKey,
     SERVICE_CONFIG_DIR: createConfigDir(),
   };
+  // While the page's time stands still, it does not read the statistics only because they are old.
+  await page.clock.setFixedTime(Date.now());
   await board.show("sandbox");
   await page.locator(".figures").waitFor();
   const listener = await spawnListener(env, ["--forward-to", url, "--retries", "20"]);

@@ -33,7 +33,11 @@ export function DetailPage<Data>({ page, id, of, title, actions, children }: Det
     >
       {canExplain && data === undefined && error === undefined && <Answer explanation={undefined} />}
       {canExplain && isGone(of) ? <Missing id={id} otherwise={loaded} /> : loaded}
-      {!canExplain && isGone(of) && <ToList page={page} />}
+      {!canExplain && isGone(of) && (
+        <p class="to-list">
+          <ToList page={page} />
+        </p>
+      )}
     </Page>
   );
 }

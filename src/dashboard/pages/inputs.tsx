@@ -214,8 +214,8 @@ const LOCAL_URL = /^https?:\/\/(localhost|127\.|\[::1\])/i;
 function LocalHint() {
   return (
     <>
-      To get events on your machine, no endpoint is needed: run <code>service listen --forward-to localhost:3000</code>.
-      A local endpoint works only in the sandbox of a platform that runs with <code>--allow-private-targets</code>.
+      <code>service listen --forward-to localhost:3000</code> gets events to your machine without an endpoint. A local
+      endpoint works only in the sandbox of a platform that runs with <code>--allow-private-targets</code>.
     </>
   );
 }
@@ -252,7 +252,7 @@ function SubscriptionsField(props: {
       <legend>{label}</legend>
       {SUBSCRIPTIONS.map((group) => (
         <div key={group[0]} class="checks">
-          {group.map((name) => {
+          {group.map((name, index) => {
             const isCovered = matchesSubscriptions(
               chosen.filter((other) => other !== name),
               name,
@@ -261,11 +261,12 @@ function SubscriptionsField(props: {
               <label key={name}>
                 <input
                   type="checkbox"
+                  aria-label={index > 0 ? name : undefined}
                   checked={isCovered || chosen.includes(name)}
                   disabled={isCovered}
                   onChange={() => toggle(name)}
                 />{" "}
-                {name === "*" ? "* (all)" : name}
+                {name === "*" ? "* (all)" : index === 0 ? name : name.slice(name.indexOf(".") + 1)}
               </label>
             );
           })}

@@ -50,8 +50,7 @@ export class Actions {
     const { model } = this.#options;
     const { shown: failed, hidden } = model.failed();
     if (failed.length === 0 && hidden > 0) {
-      const what = hidden === 1 ? "1 failed event" : `${hidden} failed events`;
-      return this.#say(`Nothing to resend: the filter hides ${what}`);
+      return this.#say(`Nothing to resend: the filter hides ${failures(hidden)}`);
     }
     if (failed.length === 0) {
       const { resolved } = model.history.totals;
@@ -60,7 +59,7 @@ export class Actions {
     try {
       for (const { event } of failed) this.#send(event, "resent");
       const more = hidden === 0 ? "" : `, not the ${hidden} that the filter hides`;
-      if (failed.length > 1 || hidden > 0) this.#say(`Resending ${failed.length} failed events${more}`);
+      if (failed.length > 1 || hidden > 0) this.#say(`Resending ${failures(failed.length)}${more}`);
     } catch (error) {
       this.#say((error as Error).message, "warn");
     }
@@ -126,6 +125,10 @@ export class Actions {
     const { model } = this.#options;
     model.say(text, style);
   }
+}
+
+function failures(count: number): string {
+  return count === 1 ? "1 failed event" : `${count} failed events`;
 }
 
 /** Returns the body as the user saved it, on one line if it was. Throws UserError if nothing is to be sent. */

@@ -46,7 +46,6 @@ describe("service sandbox reset", () => {
       const { exitCode, stderr } = await service(["sandbox", ...args]);
       expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("--yes is required") });
     }
-    await json("sandbox", "delete", "kept");
     expect(await emails()).toEqual(["ada@example.com"]);
   });
 
@@ -57,10 +56,7 @@ describe("service sandbox reset", () => {
     expect(await session.ended).toBe(0);
     expect(await json("clock", "show")).toMatchObject({ offset_seconds: 0 });
     expect(await json<object[]>("endpoints", "list")).toHaveLength(1);
-    expect(await json("sandbox", "reset", "--remove-endpoints", "--yes")).toMatchObject({
-      object: "sandbox",
-      snapshot: null,
-    });
+    expect(await json("sandbox", "reset", "--remove-endpoints", "--yes")).toMatchObject({ object: "sandbox", snapshot: null });
     expect(await json<object[]>("endpoints", "list")).toEqual([]);
   });
 

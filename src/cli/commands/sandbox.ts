@@ -65,7 +65,11 @@ export const command: CommandDefinition = {
       name: "reset",
       about:
         "Empty the sandbox, and return to real time: objects, events, deliveries and logs are removed; keys, apps, endpoints and listeners stay",
-      options: [flag("--remove-endpoints", "Remove the webhook endpoints, too"), YES, IDEMPOTENCY_KEY],
+      options: [
+        flag("--remove-endpoints", "Remove the webhook endpoints, too"),
+        YES,
+        IDEMPOTENCY_KEY,
+      ],
       dryRun: true,
       fields: SANDBOX,
       examples: ["service sandbox reset", "service sandbox reset --remove-endpoints --yes"],
@@ -163,10 +167,7 @@ async function confirm({ globals, interactive, prompts }: Context, message: stri
   if (yes || globals.dryRun) return;
   if (!interactive) {
     const hint = "Without terminal input (a pipe, CI or --no-input), pass --yes to confirm.";
-    throw new UsageError("--yes is required: this removes data of the sandbox", {
-      code: "confirmation_required",
-      hint,
-    });
+    throw new UsageError("--yes is required: this removes data of the sandbox", { code: "confirmation_required", hint });
   }
   const typed = await prompts.text({ message, flag: "--yes" });
   if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Canceled. Nothing was changed.", { code: "not_confirmed" });

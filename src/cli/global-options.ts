@@ -31,7 +31,7 @@ export function addGlobalOptions<Root extends Command>(command: Root): Root {
     .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))
     .addOption(new Option("--live", "Use live mode instead of the sandbox"))
     .addOption(new Option("--no-color", "Disable color"))
-    .addOption(new Option("--no-input", "Never prompt, as without a terminal: a required flag or --yes that is missing is an error"))
+    .addOption(new Option("--no-input", "Disable prompts; fail with the name of the required flag"))
     .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
     .addOption(new Option("-q, --quiet", "Print IDs only, without notes"))
     .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"))

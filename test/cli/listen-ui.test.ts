@@ -381,7 +381,7 @@ describe("a reset of the sandbox on the screen of service listen", () => {
     );
     for (let i = 0; i < 3; i += 1) await trigger("customer.created");
     await screen.shows("3 waiting");
-    await cli.service(["sandbox", "reset", "--yes"]);
+    await cli.service(["sandbox", "reset"]);
     await screen.shows("dropped 2 waiting events, which no longer exist");
     await screen.shows(/ 1 waiting$/m);
     await until(() => rowsOf(screen).filter((row) => row.includes(" – ")).length === 2);

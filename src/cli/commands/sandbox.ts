@@ -47,9 +47,6 @@ interface ResetFlags extends Idempotent {
   yes?: true;
 }
 
-/** A script has to say that it removes data. */
-const YES = flag("--yes", "Skip the confirmation; required without a terminal");
-
 const NAME: Operand = { arg: "<name>", about: "Name of the snapshot" };
 
 /** `service sandbox`. */
@@ -67,7 +64,7 @@ export const command: CommandDefinition = {
         "Empty the sandbox, and return to real time: objects, events, deliveries and logs are removed; keys, apps, endpoints and listeners stay",
       options: [
         flag("--remove-endpoints", "Remove the webhook endpoints, too"),
-        YES,
+        flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
@@ -89,7 +86,10 @@ export const command: CommandDefinition = {
       name: "restore",
       about: "Replace the sandbox with a snapshot: the same IDs and secrets, and no events",
       args: [NAME],
-      options: [YES, IDEMPOTENCY_KEY],
+      options: [
+        flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
+        IDEMPOTENCY_KEY,
+      ],
       dryRun: true,
       fields: SANDBOX,
       examples: ["service sandbox restore two-customers --yes"],
@@ -149,7 +149,7 @@ async function runSave(context: Context, name: string, { idempotencyKey }: Idemp
 
 async function runRestore(context: Context, name: string, { yes, idempotencyKey }: ResetFlags): Promise<void> {
   const client = await context.client();
-  if (!yes && !context.globals.dryRun) {
+  if (asks(context, yes)) {
     const { body } = await client.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
     // The platform's error for an unknown name comes before the question.
     if (body.data.some((snapshot) => snapshot.name === name)) {
@@ -162,13 +162,18 @@ async function runRestore(context: Context, name: string, { yes, idempotencyKey 
   await context.output.object(body, SANDBOX);
 }
 
-/** Asks on a terminal. Throws UserError if the user declines, UsageError if nobody can be asked. */
-async function confirm({ globals, interactive, prompts }: Context, message: string, yes?: true): Promise<void> {
-  if (yes || globals.dryRun) return;
-  if (!interactive) {
-    const hint = "Without terminal input (a pipe, CI or --no-input), pass --yes to confirm.";
-    throw new UsageError("--yes is required: this removes data of the sandbox", { code: "confirmation_required", hint });
+/** Throws UsageError on a terminal whose user wants no questions. A script is not asked. */
+function asks({ interactive, globals, env, stdin, stderr }: Context, yes: true | undefined): boolean {
+  if (yes || globals.dryRun) return false;
+  if (stdin.isTTY && stderr.isTTY && (!globals.input || env["SERVICE_NO_INPUT"])) {
+    throw new UsageError("--yes is required with --no-input", { code: "confirmation_required" });
   }
-  const typed = await prompts.text({ message, flag: "--yes" });
+  return interactive;
+}
+
+/** Asks on a terminal. Throws UserError if the user declines. */
+async function confirm(context: Context, message: string, yes: true | undefined): Promise<void> {
+  if (!asks(context, yes)) return;
+  const typed = await context.prompts.text({ message, flag: "--yes" });
   if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Canceled. Nothing was changed.", { code: "not_confirmed" });
 }

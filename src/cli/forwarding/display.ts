@@ -47,7 +47,8 @@ async function openUi(context: Context, setup: Setup, clock: EnvironmentClock): 
   const { setFlagsFromString } = await import("node:v8");
   // Each frame leaves garbage. V8 would reserve up to 48 MB for it instead of collecting it more often.
   setFlagsFromString("--semi-space-growth-factor=1");
-  const print = await createListenPrinter(context, streamSink(context.stdout, context.output.styles), setup, clock);
+  const sink = streamSink(context.stdout, context.output.styles);
+  const print = await createListenPrinter(context, sink, setup, clock, { hasScreen: true });
   return new ListenUi({ context, clock, print });
 }
 

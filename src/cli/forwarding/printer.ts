@@ -33,12 +33,16 @@ export interface LineSink {
   readonly styles: Styles;
 }
 
-/** Prints the reports of a run: text for a person, JSON lines, or with `--quiet` the IDs of events. */
+/**
+ * Prints the reports of a run: text for a person, JSON lines, or with `--quiet` the IDs of events. A screen shows by
+ * itself what the session is.
+ */
 export async function createListenPrinter(
   context: Context,
   sink: LineSink,
   setup: Setup,
   clock: EnvironmentClock,
+  { hasScreen = false } = {},
 ): Promise<(report: Report) => void> {
   const { output } = context;
   const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
@@ -46,7 +50,8 @@ export async function createListenPrinter(
   const fold = sink.width() === undefined ? undefined : (await import("../terminal/spans.ts")).foldText;
   const render = rendererOf(context, sink, { ...setup, fold }, clock);
   return (report) => {
-    for (const line of render(report)) add(line);
+    const lines = render(report);
+    if (!hasScreen || report.event !== "ready") for (const line of lines) add(line);
     // Printed after this: the error that explains why the command failed, or the terminal UI.
     if (report.event === "summary" || report.event === "ready") flush();
   };

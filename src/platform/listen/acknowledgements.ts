@@ -178,7 +178,9 @@ async function withoutRecorded(
   outcomes: readonly Outcome[],
 ): Promise<Outcome[]> {
   const found = await Promise.all(
-    outcomes.map(({ eventId, at }) => hasListenerAttempt(tx, { environment, listenerId, eventId, at })),
+    outcomes.map(({ eventId, ack, at }) =>
+      hasListenerAttempt(tx, { environment, listenerId, eventId, at: startOf(ack, at) }),
+    ),
   );
   return outcomes.filter((_outcome, index) => found[index] === false);
 }
@@ -238,9 +240,13 @@ async function recordAll(
  */
 function attemptsOf(ack: Outcome["ack"], at: number, lastAt: number): (ForwardAttempt & { at: number })[] {
   const earlier = (ack.attempts ?? [])
-    .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms - attempt.duration_ms) }))
+    .map((attempt) => ({ ...attempt, at: startOf(attempt, at - attempt.ago_ms) }))
     .filter((attempt) => attempt.at > lastAt);
-  return [...earlier, { ...ack, at: Math.max(Math.round(at - ack.duration_ms), lastAt) }];
+  return [...earlier, { ...ack, at: Math.max(startOf(ack, at), lastAt) }];
+}
+
+function startOf({ duration_ms: duration }: { duration_ms: number }, end: number): number {
+  return Math.round(end - duration);
 }
 
 function attemptColumns(attempt: ForwardAttempt & { at: number }) {

@@ -69,7 +69,7 @@ export class ListenUi implements Display {
       this.#model.apply(report, clock.now());
       return this.#drawSoon();
     }
-    if (report.event !== "ready") print(report);
+    print(report);
   }
 
   warn(text: string): void {

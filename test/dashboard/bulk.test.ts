@@ -167,6 +167,23 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   await page.getByText("No matching deliveries").waitFor();
 });
 
+it("says that nothing was sent to an endpoint that is disabled", async () => {
+  status = 410;
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/left`, events: ["order.*"] }))
+    .body;
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await expect.poll(async () => (await api("GET", `/v1/webhook_endpoints/${id}`)).body.status).toBe("disabled");
+  await board.show(`sandbox/deliveries?endpoint=${id}&status=failed`);
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Retry 1" }).click();
+  const outcome = page.getByRole("status", { name: "Retry", exact: true }).filter({ hasText: "Not sent" });
+  await outcome.getByText(/^Not sent: 1 delivery\. .*disabled/).waitFor();
+  expect(await outcome.textContent()).not.toContain("delivered");
+  await outcome.getByRole("button", { name: "Close" }).click();
+  status = 200;
+});
+
 it("shows all deliveries of an endpoint of which none waits or failed", async () => {
   status = 200;
   const { page, api } = board;

@@ -162,5 +162,7 @@ function requestOf({ match: { method, path } }: Fault): string {
 function describe({ effect, status, delay_ms: delay, rate, times, injected }: Fault): string {
   const what = effect === "status" ? `Status ${status}` : effect === "delay" ? `Delay ${delay} ms` : EFFECTS[effect];
   const part = rate === 1 ? "" : `, ${Math.round(rate * 1000) / 10}% of requests`;
-  return `${what}${part}, ${times === null ? count(injected) : `${count(injected)} of ${count(times)}`} so far`;
+  if (times === null) return `${what}${part}, ${count(injected)} so far`;
+  const use = `${count(injected)} of ${count(times)}`;
+  return `${what}${part}, ${injected < times ? `${use} so far` : `used up (${use})`}`;
 }

@@ -57,22 +57,24 @@ export function RunningOperations({ endpoint }: { endpoint?: string }) {
 function Operation(props: { operation: BulkOperation; left: DeliveryBulkRetry | undefined; reload: () => void }) {
   const call = useCall();
   const { operation, left, reload } = props;
-  const { id, type, status, total, done, failed, filters } = operation;
+  const { id, type, status, total, done, failed, last_error: reason, filters } = operation;
   const isRunning = status === "running";
   const words = type === "events.replay" ? counted(total, "event") : counted(total, "delivery", "deliveries");
   const verb = type === "events.replay" ? "Replay" : "Retry";
   const of = filters.endpoint == null ? {} : { endpoint: filters.endpoint };
+  const ended = status === "canceled" ? "Stopped" : done === 0 && failed > 0 ? "Not sent" : "Sent again";
   return (
     <section class="notice" role="status" aria-label={verb}>
       <p>
-        <strong>{isRunning ? `${verb}ing ${words}` : status === "canceled" ? "Stopped" : "Sent again"}</strong>:{" "}
+        <strong>{isRunning ? `${verb}ing ${words}` : ended}</strong>:{" "}
         {isRunning
           ? `${count(done + failed)} done`
           : status === "canceled"
             ? `${count(done + failed)} of ${count(total)}`
             : words}
-        {failed > 0 && <>, of which {count(failed)} could not be retried</>}
-        {!isRunning && left !== undefined && <Outcome total={done} left={left} />}
+        {failed > 0 && done > 0 && <>, of which {count(failed)} could not be retried</>}
+        {failed > 0 && !isRunning && reason && <>. {reason}</>}
+        {!isRunning && done > 0 && left !== undefined && <Outcome done={done} failed={failed} left={left} />}
       </p>
       {isRunning && <progress value={done + failed} max={Math.max(1, total)} aria-label="Progress of the operation" />}
       <span class="row-actions">
@@ -107,8 +109,8 @@ function Operation(props: { operation: BulkOperation; left: DeliveryBulkRetry | 
   );
 }
 
-/** How many of the deliveries that were sent again have arrived. */
-function Outcome({ total, left }: { total: number; left: DeliveryBulkRetry }) {
+/** How many of the deliveries that were sent again have arrived. Those that could not be are left as well. */
+function Outcome({ done, failed, left }: { done: number; failed: number; left: DeliveryBulkRetry }) {
   const call = useCall();
   const [rest, setRest] = useState<number>();
   useEffect(() => {
@@ -132,14 +134,9 @@ function Outcome({ total, left }: { total: number; left: DeliveryBulkRetry }) {
     };
   }, []);
   if (rest === undefined) return null;
-  const delivered = Math.max(0, total - rest);
+  const missing = Math.min(done, Math.max(0, rest - failed));
+  const all = failed === 0 ? "All" : "The others";
   return (
-    <>
-      .{" "}
-      {delivered === total
-        ? "All were delivered"
-        : `${count(delivered)} delivered, ${count(total - delivered)} not yet`}
-      .
-    </>
+    <>. {missing === 0 ? `${all} were delivered` : `${count(done - missing)} delivered, ${count(missing)} not yet`}.</>
   );
 }

@@ -193,7 +193,11 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
         href={hrefOf("deliveries", "", { status: "pending" })}
       />
       {lost > 0 && (
-        <Figure label="deliveries failed" value={count(lost)} href={hrefOf("deliveries", "", { status: "failed" })} />
+        <Figure
+          label={lost === 1 ? "delivery failed" : "deliveries failed"}
+          value={count(lost)}
+          href={hrefOf("deliveries", "", { status: "failed" })}
+        />
       )}
     </dl>
   );

@@ -69,6 +69,7 @@ it("shows that the count failed until another range is chosen", async () => {
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+  await dialog.getByText("Counting…").waitFor({ state: "detached" });
   await page.unroute("**/v1/deliveries/retry");
   await dialog.getByLabel("Created").selectOption("In the last 7 days");
   await dialog.getByText(/deliveries found|deliveries to retry/).waitFor();

@@ -196,9 +196,9 @@ function NoConnection({ message, onRetry }: { message: string; onRetry: () => vo
       <p>{message}</p>
       <p class="evidence">
         The page tries again every two seconds, and continues as soon as there is a connection. On your own machine,
-        this starts the platform:
+        start the platform again as before, with <code>service dev</code> or <code>service serve</code> and the same
+        flags.
       </p>
-      <CopyLine text="service serve" what="the command" />
       <div class="row-actions remedy">
         <button type="button" onClick={onRetry}>
           Try again

@@ -131,7 +131,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
         {query !== ""
           ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
           : found === undefined || total === undefined
-            ? "Counting…"
+            ? error === undefined && "Counting…"
             : total === 0
               ? `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
               : `${counted(total, "delivery", "deliveries")} found: ${found.map((one) => `${count(one.total)} ${RETRIED[one.body.status as Retried]}`).join(", ")}. The retries run in the background.`}

@@ -77,7 +77,11 @@ function EndpointList() {
               isLong: true,
               cell: (endpoint) => (
                 <Link class="main-link" href={hrefOf("endpoints", endpoint.id)} row={endpoint.id}>
-                  {endpoint.description?.trim() || <Url text={endpoint.url} />}
+                  {endpoint.description?.trim() ? (
+                    <span title={endpoint.description}>{endpoint.description}</span>
+                  ) : (
+                    <Url text={endpoint.url} />
+                  )}
                 </Link>
               ),
             },

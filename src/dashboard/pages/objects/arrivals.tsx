@@ -92,7 +92,7 @@ export function useEventsAbout(kind: ObjectKind, id: string | undefined): AboutO
 }
 
 /** Whether everything about an object arrived, in a sentence. */
-export function Arrivals({ kind, about: { events } }: { kind: ObjectKind; about: AboutObject }) {
+export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id: string; about: AboutObject }) {
   const outcome = events && outcomeOf(events);
   if (events === undefined || outcome === undefined) return <div class="answer unknown" />;
   const total = [...outcome.values()].reduce((sum, number) => sum + number, 0);
@@ -119,10 +119,14 @@ export function Arrivals({ kind, about: { events } }: { kind: ObjectKind; about:
       <p class="evidence">
         Counted over {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
         {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
-        {failed.length > 0 && (
-          <Link href={hrefOf("deliveries", "", { query: failed.slice(0, LIMITS.maxPageSize).join(",") })}>
-            Show the deliveries
-          </Link>
+        {failed[0] === undefined ? (
+          <Link href={hrefOf("why", id)}>Explain</Link>
+        ) : (
+          <>
+            <Link href={hrefOf("why", failed[0])}>Explain the newest failure</Link>, or{" "}
+            <Link href={hrefOf("deliveries", "", { query: failed.join(",") })}>show the deliveries</Link>
+            {failed.length < events.length && ` of the ${counted(failed.length, "event")} concerned`}.
+          </>
         )}
       </p>
     </section>

@@ -65,9 +65,9 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
             <Card
               title="Webhooks"
               note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-              actions={<Link href={hrefOf("why", id)}>Explain</Link>}
+              {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
             >
-              {isRoot ? <Arrivals kind={kind} about={about} /> : <Answer explanation={explanation} />}
+              {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
               {explanation !== undefined && <Trail chain={explanation.chain} />}
             </Card>
             {referringKinds(kind).map(([other, field]) => (

@@ -183,7 +183,7 @@ export function NotDelivered(props: { counts: StatisticsEndpoint; endpoint: Webh
   const link = (status: "pending" | "failed", number: number, words: string) =>
     number > 0 && (
       <Link
-        class={status === "failed" ? "bad-text" : ""}
+        class={[status === "failed" && "bad-text", missed && "underlined"].filter(Boolean).join(" ")}
         href={hrefOf("deliveries", "", { endpoint, status })}
         label={`${count(number)} ${words}, ${name}`}
       >

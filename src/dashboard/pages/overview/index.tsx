@@ -87,8 +87,13 @@ export function Overview() {
               {standings.length === 0 ? (
                 <Empty title="No endpoints yet">
                   <p>
-                    <Link href={hrefOf("endpoints", "", { create: "1" })}>Create an endpoint</Link>, or forward events
-                    to your machine with <code>service listen</code>.
+                    <Link href={hrefOf("endpoints", "", { create: "1" })}>Create an endpoint</Link>
+                    {environment.value === "sandbox" && (
+                      <>
+                        , or forward events to your machine with <code>service listen</code>
+                      </>
+                    )}
+                    .
                   </p>
                 </Empty>
               ) : (

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { it as itInBrowser, startChromium } from "../support/chromium.ts";
 import { servePlatform } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
-import { ENTER, runInTerminal } from "../support/terminal.ts";
+import { ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
 import { decide, followRedirect, loginEnv, spawnLogin, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -147,13 +147,20 @@ describe("opening the browser", () => {
     await terminal.waitFor("Environment");
     terminal.type(ENTER);
     await terminal.waitFor("login --device");
-    const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
+    const url = await authorizationUrl(terminal);
     await followRedirect(await decide(on.user, url, "approve"));
     expect(await terminal.ended).toBe(0);
     expect(terminal.text()).toContain("Could not open a browser.");
     expect(terminal.text()).toContain("✓ Signed in to");
   });
 });
+
+/** Waits for the end of the URL's line, because a terminal can receive a line in parts. */
+async function authorizationUrl(terminal: TerminalSession): Promise<string> {
+  const line = /http:\/\/\S+\/oauth\/authorize\S+(?=\s)/;
+  await terminal.waitFor(line);
+  return line.exec(terminal.text())![0];
+}
 
 const ARROW_DOWN = "\u001b[B";
 
@@ -167,7 +174,7 @@ it("asks for the environment on a terminal", async () => {
   await terminal.waitFor(/❯ live/);
   terminal.type(ENTER);
   await terminal.waitFor("Open this URL to sign in:");
-  const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
+  const url = await authorizationUrl(terminal);
   await followRedirect(await decide(on.user, url, "approve"));
   expect(await terminal.ended).toBe(0);
   expect(terminal.text()).toMatch(/✓ Signed in to .* \(live\)/);

@@ -32,7 +32,7 @@ afterAll(async () => {
 async function picture(path: string, name: string): Promise<void> {
   const { page } = board;
   await board.show(path);
-  const isLoaded = `document.querySelector("h1") !== null && document.querySelector(".loading") === null`;
+  const isLoaded = `document.querySelector("h1") !== null && document.querySelector(".loading, .skeleton") === null`;
   await expect.poll(() => page.evaluate(isLoaded)).toBe(true);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });

@@ -72,6 +72,20 @@ describe("service webhooks", () => {
     expect(spaced.stderr).toBe("Warning: --secret: the spaces around the secret were removed.\n");
   });
 
+  it("checks with the sample of another type, and with changed values", async () => {
+    const receiver = await startAnyReceiver();
+    const args = ["webhooks", "check", receiver.url, "--secret", SECRET];
+    const { stderr } = await runCli([...args, "--scheme", "github", "--type", "ping", "--set", "zen=Simple."]);
+    expect(stderr).toMatch(/^Sending a sample of GitHub: ping\. /);
+    const [request] = receiver.requests;
+    expect(request!.headers["x-github-event"]).toBe("ping");
+    expect(JSON.parse(request!.body.toString())).toMatchObject({ zen: "Simple." });
+    expect(await runCli([...args, "--set", "a=1"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--set needs --payload"),
+    });
+  });
+
   it("reports before the check that the folder of --junit does not exist", async () => {
     const args = ["webhooks", "check", "localhost:1", "--secret", SECRET, "--junit", "none/a.xml"];
     const { exitCode, stderr } = await runCli(args, { cwd: createConfigDir() });

@@ -2,8 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Scheme, SCHEMES, type SchemeName, verify } from "../../src/webhooks/schemes.ts";
+import { PROVIDER_PAYLOADS } from "../../src/receiver-check/provider-payloads.ts";
 import { freePort } from "../support/free-port.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
 import { type ArrivedRequest, startAnyReceiver } from "./support/any-receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
@@ -39,14 +41,73 @@ describe("service webhooks send", () => {
     expect(JSON.parse(receiver.requests[0]!.body.toString())).toMatchObject({ type: "customer.deleted" });
     expect(await send(receiver.url, ["--type", "customer.deleted"])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("the payload determines the type"),
+      stderr: expect.stringContaining("--type cannot be combined with --payload"),
     });
   });
 
   it("prints the status, the time and the first lines of the response", async () => {
     const receiver = await startAnyReceiver((response) => response.end(`\u001b[31mred\n${"line\n".repeat(20)}`));
-    const { stdout } = await send(receiver.url, []);
-    expect(stdout).toMatch(/^200 in \S+ ?\w*  evt_1\n  \\u001b\[31mred\n(?:  line\n){9}  … 11 more lines; for all/);
+    const args = ["webhooks", "send", receiver.url, "--payload", fileWith(PAYLOAD)];
+    const session = runInTerminal(args, { env: { SERVICE_WEBHOOK_SECRET: SECRET } });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(
+      /^200 in \S+ ?\w* {2}evt_1\n {2}\\u001b\[31mred\n(?: {2}line\n){9} {2}… 11 more lines; for all/,
+    );
+  });
+
+  it("prints a line for each delivery in a pipe, with the detail of problem details", async () => {
+    const problem = { type: "about:blank", title: "Bad request", status: 400, detail: "The amount\tis missing" };
+    const receiver = await startAnyReceiver((response) => response.writeHead(400).end(JSON.stringify(problem)));
+    const { exitCode, stdout } = await send(receiver.url, ["--scheme", "stripe", "--count", "2"]);
+    expect(exitCode).toBe(1);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(2);
+    for (const line of lines)
+      expect(line).toMatch(/^400\t[\d.]+\tevt_\w{22}\tThe amount\\tis missing\tCheck that the receiver uses/);
+    const { stdout: chosen } = await send(receiver.url, ["--fields", "status,id"]);
+    expect(chosen).toBe("400\tevt_1\n");
+  });
+
+  it("prints the signed delivery with --dry-run, and sends nothing", async () => {
+    const receiver = await startAnyReceiver();
+    const { exitCode, stdout } = await send(receiver.url, ["--dry-run", "--json"]);
+    expect(exitCode).toBe(0);
+    const shown = JSON.parse(stdout) as { headers: [string, string][]; body: string };
+    expect(shown).toMatchObject({ dry_run: true, method: "POST", url: `${receiver.url}/`, body: PAYLOAD });
+    expect(() =>
+      verify({ scheme: "service", payload: shown.body, headers: Object.fromEntries(shown.headers), secrets: SECRET }),
+    ).not.toThrow();
+    expect((await send(receiver.url, ["--dry-run"])).stdout).toMatch(
+      /^POST\thttp:\S+\t\[.*\["Service-Signature","t=\d+,v1=\w+"\].*\]\t\{ "id": "evt_1"/,
+    );
+    const args = ["webhooks", "send", receiver.url, "--scheme", "github", "--type", "ping", "--dry-run"];
+    const session = runInTerminal(args, { env: { SERVICE_WEBHOOK_SECRET: SECRET } });
+    expect(await session.ended).toBe(0);
+    for (const part of ["X-Hub-Signature-256: sha256=", "X-GitHub-Event: ping", '"zen":', "Nothing was sent."])
+      expect(session.text()).toContain(part);
+    expect(receiver.requests).toEqual([]);
+  });
+
+  it.each(
+    Object.entries(PROVIDER_PAYLOADS).flatMap(([name, payloads]) => Object.keys(payloads).map((type) => [name, type])),
+  )("sends the sample of %s with the type %s, as JSON with an ID", async (name, type) => {
+    const receiver = await startAnyReceiver();
+    const args = ["webhooks", "send", receiver.url, "--secret", SECRET, "--scheme", name, "--type", type];
+    expect(await runCli(args)).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`: ${type}. `) });
+    const [request] = receiver.requests;
+    expect(() => verified(name as SchemeName, request!)).not.toThrow();
+    const body = JSON.parse(request!.body.toString()) as { type?: string; event?: { type: string } };
+    const { headers } = request!;
+    const types = [headers["x-github-event"], headers["x-shopify-topic"], body.event?.type, body.type];
+    expect(types.find((one) => one !== undefined)).toBe(type);
+  });
+
+  it("names the samples of a provider if there is none of a type", async () => {
+    const args = ["webhooks", "send", "localhost:1", "--secret", SECRET, "--scheme", "github", "--type", "fork"];
+    expect(await runCli(args)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/no sample of "fork" of GitHub\nSamples: push, ping, pull_request, /),
+    });
   });
 
   it("prints a JSON line for each delivery, which has the ID that was sent", async () => {
@@ -110,7 +171,7 @@ describe("service webhooks send", () => {
       "--set",
       "event_id=Ev_same",
     ];
-    expect((await runCli(args)).stdout).toMatch(/^200 in .*Ev_same\n$/);
+    expect((await runCli(args)).stdout).toMatch(/^200\t[\d.]+\tEv_same\t\t\n$/);
     const ids = receiver.requests.map(({ body }) => JSON.parse(body.toString()) as { id?: string; event_id?: string });
     expect(ids).toMatchObject([{ id: "evt_same" }, { id: "evt_same" }, { event_id: "Ev_same" }]);
   });
@@ -146,9 +207,9 @@ describe("service webhooks send", () => {
 
   it("suggests another scheme if none was given and the receiver rejects the delivery", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end());
-    expect((await send(receiver.url, [])).stdout).toMatch(/hint .* another provider, pass --scheme/);
+    expect((await send(receiver.url, [])).stdout).toMatch(/\tIf the receiver .* another provider, pass --scheme/);
     expect((await send(receiver.url, ["--scheme", "github"])).stdout).toMatch(
-      /hint .* uses the same secret and verifies the raw body. To find the mistake: .*webhooks check .* --scheme github --payload /,
+      /\tCheck .* uses the same secret and verifies the raw body. To find the mistake: .*webhooks check .* --scheme github --payload /,
     );
   });
 
@@ -156,8 +217,8 @@ describe("service webhooks send", () => {
     const text = "Webhook payload must be provided as a string or a Buffer";
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end(text));
     const { stdout } = await send(receiver.url, ["--scheme", "stripe"]);
-    expect(stdout).toMatch(/hint Verify the raw request body/);
-    expect(stdout).not.toMatch(/hint .*secret/);
+    expect(stdout).toMatch(/\tVerify the raw request body/);
+    expect(stdout).not.toMatch(/secret/);
   });
 
   it.each(Object.keys(SCHEMES) as SchemeName[])(
@@ -175,7 +236,7 @@ describe("service webhooks send", () => {
   it("prints no ID if the delivery has none", async () => {
     const receiver = await startAnyReceiver();
     const args = ["--scheme", "stripe"];
-    expect((await send(receiver.url, args, "{}")).stdout).toMatch(/^200 in \S+ ?\w*\n$/);
+    expect((await send(receiver.url, args, "{}")).stdout).toMatch(/^200\t[\d.]+\t\t\t\n$/);
     expect((await send(receiver.url, [...args, "--quiet"], "{}")).stdout).toBe("");
     expect(JSON.parse((await send(receiver.url, [...args, "--json"], "{}")).stdout)).toMatchObject({ id: null });
   });
@@ -206,7 +267,10 @@ describe("service webhooks send", () => {
 
   it("exits with 1 if a receiver rejects the delivery or is not running", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(500).end("boom"));
-    expect(await send(receiver.url, [])).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("  boom\n") });
+    expect(await send(receiver.url, [])).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(/^500\t[\d.]+\tevt_1\tboom\t/),
+    });
     const port = await freePort();
     const { exitCode, stdout } = await send(`localhost:${port}`, ["--json"]);
     expect(exitCode).toBe(1);

@@ -90,30 +90,48 @@ export function parseAddress(text: string, name: string): URL {
   return asUsage(() => parseTarget(text).url, TargetError, name);
 }
 
-/** Returns the type of the events to send. Throws UsageError for `--type` if a payload determines it. */
+/** Returns the type of the platform's events to send. Throws UsageError for `--type` if a payload determines it. */
 export function eventTypeOf({ type, payload }: { type?: string; payload?: string }, scheme: Scheme): EventType {
-  if (type === undefined) return "order.completed";
-  if (scheme === SCHEMES.service && payload === undefined) return parseEventType(type);
-  throw new UsageError("--type is for the events of this platform: the payload determines the type", {
-    hint: "To send another type of event, pass --payload with a file that contains one.",
-  });
+  if (type === undefined) return DEFAULT_TYPE;
+  if (payload !== undefined) throw new UsageError("--type cannot be combined with --payload, which has its own type");
+  return scheme === SCHEMES.service ? parseEventType(type) : DEFAULT_TYPE;
 }
+
+const DEFAULT_TYPE = "order.completed";
 
 export interface SamplePayload {
   bytes: Buffer;
+  /** The header with the type that was given, if the provider has one: its name and value. */
+  headers: readonly string[];
   /** The notice to print once the sample is certain to be sent. */
   notice: string;
 }
 
 /**
- * Returns a payload of the provider with this name; undefined for the platform, whose events have other
- * samples. Throws UsageError for a scheme of `service.yaml`.
+ * Returns a payload of the provider with this name, by default of its first type; undefined for the platform, whose
+ * events have other samples. Throws UsageError for a scheme of `service.yaml`, or a type without a sample.
  */
-export function samplePayload(name: string, scheme: Scheme, context: Context): SamplePayload | undefined {
+export function samplePayload(
+  name: string,
+  scheme: Scheme,
+  context: Context,
+  type?: string,
+): SamplePayload | undefined {
   if (scheme === SCHEMES.service) return undefined;
   const known = Object.entries(PROVIDER_PAYLOADS).find(([provider]) => provider === name);
   if (known === undefined) throw new UsageError(`--scheme ${name} needs --payload: a file with the body of a delivery`);
-  const { type, body } = known[1](context.now());
-  const notice = `Sending a sample of ${scheme.name}: ${type}. To send your own payload, pass --payload.`;
-  return { bytes: Buffer.from(body), notice };
+  const payloads = Object.entries(known[1]);
+  const found = type === undefined ? payloads[0] : payloads.find(([one]) => one === type);
+  if (found === undefined) {
+    throw new UsageError(`--type: there is no sample of "${type}" of ${scheme.name}`, {
+      hint: `Samples: ${payloads.map(([one]) => one).join(", ")}. For another type, pass --payload.`,
+    });
+  }
+  const [header] = Object.keys(scheme.headers ?? {});
+  const others = payloads.length === 1 ? "" : " For another type, pass --type.";
+  return {
+    bytes: Buffer.from(found[1](context.now())),
+    headers: header === undefined || type === undefined ? [] : [header, found[0]],
+    notice: `Sending a sample of ${scheme.name}: ${found[0]}.${others} To send your own payload, pass --payload.`,
+  };
 }

@@ -8,6 +8,7 @@ import type { ReplayFlags } from "./replay.ts";
 import type { SendFlags } from "./send.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
+import { SENT } from "./sent.ts";
 import { verification } from "./verify.ts";
 import {
   OPTIONAL_SECRET_FLAGS,
@@ -24,11 +25,6 @@ import { newId } from "../../../receiver-check/samples.ts";
 
 const MAX_WAIT_SECONDS = 3600;
 const MAX_DELIVERIES = 100_000;
-const SENT = {
-  noun: "delivery",
-  fields: ["id", "url", "status", "duration_ms", "headers", "response_headers", "body", "error", "hint"],
-} as const;
-
 const SIGNING: readonly Flag[] = [...SECRET_FLAGS, SCHEME_FLAG];
 
 const TIMEOUT: Flag = flag("--timeout <duration>", "Timeout of one delivery", {
@@ -97,9 +93,12 @@ export const command: CommandDefinition = {
           default: { host: "127.0.0.1", port: 4011 } satisfies CheckFlags["sink"],
           defaultText: "127.0.0.1:4011",
         }),
-        flag("--type <type>", "Event type to send. Choose one that the receiver processes (default: order.completed)", {
-          formerly: "--event",
-        }),
+        flag(
+          "--type <type>",
+          "Event type of the sample. Choose one that the receiver processes (default: order.completed, or a usual one of the provider)",
+          { formerly: "--event" },
+        ),
+        pairsFlag("--set <path=value>", "Value to change in the sample or --payload: data.object.amount=500"),
         flag("--junit <file>", "File for the results as JUnit XML"),
         flag(
           "--wait <duration>",
@@ -142,16 +141,22 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         ...SIGNING,
         ...SENDING,
         flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
-        flag("--type <type>", "Event type of the platform's sample (default: order.completed)"),
+        flag(
+          "--type <type>",
+          "Event type of the sample: order.completed; with --scheme stripe invoice.paid, with github pull_request",
+          { formerly: "--sample" },
+        ),
         pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
         flag("--count <number>", "Number of deliveries, each with its own ID unless --set sets one", {
           parse: wholeNumber(1, MAX_DELIVERIES),
           default: 1,
         }),
       ],
+      dryRun: true,
       fields: SENT,
       examples: [
         "service webhooks send localhost:3000/webhooks",
+        "service webhooks send 3000/stripe --scheme stripe --type invoice.paid --dry-run",
         "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json --set data.object.amount=500",
         "service webhooks send 3000/github --scheme github --payload push.json -H 'X-GitHub-Event: push' --count 10",
       ],

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { EventType } from "../../../contract/event-types.ts";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
-import { isRecord, parseJson, valueAt } from "../../../contract/json.ts";
+import { problemDetail } from "../../../contract/problem-detail.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
-import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { systemClock } from "../../../network/clock.ts";
 import { saidMistake } from "../../../receiver-check/signing-mistake.ts";
@@ -12,19 +11,21 @@ import { hintForStatus } from "../../../relay/forward-failure.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { Forwarder, type ForwardResult, type Outgoing } from "../../../relay/forwarder.ts";
 import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
-import { assign } from "../../arguments/assignments.ts";
-import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
+import type { Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError } from "../../errors.ts";
 import { hostKind } from "../../forwarding/options.ts";
 import { eventTypeOf, parseAddress, type SamplePayload, samplePayload } from "../../receivers/check.ts";
+import { withValues } from "../../receivers/payload.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
-import { printable } from "../../terminal/printable.ts";
+import { compactJson } from "../../terminal/json.ts";
+import { printable, printableLines } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
-import { deliveryHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
+import { type Sent, SENT } from "./sent.ts";
+import { deliveryHeaders, mergeHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
 export interface SendFlags extends SecretFlags, SchemeFlag {
   type?: string;
@@ -47,14 +48,15 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const { signal } = context;
   const url = parseAddress(address, "url");
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
-  const given = readHeaders(flags.header, scheme);
+  const own = readHeaders(flags.header, scheme);
   const secrets = await secretsOf(flags, context);
   const type = eventTypeOf(flags, scheme);
   const ids = createIdGenerator(randomBytes);
   const sample =
     flags.payload === undefined
-      ? (samplePayload(flags.scheme ?? "service", scheme, context) ?? eventOf(type, ids, context))
+      ? (samplePayload(flags.scheme ?? "service", scheme, context, flags.type) ?? eventOf(type, ids, context))
       : undefined;
+  const given = mergeHeaders(sample?.headers ?? [], own);
   const bytes = sample?.bytes ?? (await context.readInput(flags.payload!, "--payload"));
   const isJson = warnUnlessJson(bytes, scheme, context);
   // Receivers ignore a sample whose ID they have already processed. A given ID is sent unchanged, as a deliberate
@@ -66,7 +68,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   const first = payloads(context.now());
   signatureHeaders({ scheme, secrets, payload: first.bytes, id: "none", now: context.now() });
   const notices = [
-    sample?.notice ?? exampleNotice(scheme, given),
+    sample?.notice ?? exampleNotice(scheme, own),
     flags.count === 1 ? undefined : sameNotice(first, flags, { scheme, isGiven }),
   ];
   for (const notice of notices) if (notice !== undefined) context.output.notice(notice);
@@ -76,6 +78,13 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
     const id = scheme.id?.header === undefined ? own : newId(scheme, ids, now);
     return { id, body: payload, headers: deliveryHeaders({ scheme, secrets, payload, id, now }, given) };
   };
+  if (context.globals.dryRun) {
+    for (let i = 0; i < flags.count; i += 1) await show(next(), url, context);
+    return context.output.note("Nothing was sent.");
+  }
+  // Programs get the same hint in every shell.
+  const readable = (text: string) => (context.output.json ? text : context.output.runnable(text));
+  const print = context.output.stream(SENT, (sent) => linesOf(sent, context));
   const forwarder = new Forwarder({
     url,
     clock: systemClock,
@@ -90,11 +99,8 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
-      await print(
-        delivery,
-        { ...result, url, hint: isJson ? hintFor(result, address, flags, scheme) : NOT_JSON },
-        context,
-      );
+      const hint = isJson ? hintFor(result, address, flags, scheme) : NOT_JSON;
+      await print(sentOf(delivery, result, url, hint && readable(hint)));
     }
   } catch (error) {
     if (signal.aborted) context.output.notice(`Sent ${sent} of ${flags.count} deliveries`);
@@ -120,7 +126,7 @@ function warnUnlessJson(bytes: Uint8Array, scheme: Scheme, { output }: Context):
 
 function eventOf(type: EventType, ids: IdGenerator, context: Context): SamplePayload {
   const notice = `Sending a sample: ${type}. To send your own payload, pass --payload.`;
-  return { bytes: Buffer.from(JSON.stringify(sampleEvent(type, ids, context.now()))), notice };
+  return { bytes: Buffer.from(JSON.stringify(sampleEvent(type, ids, context.now()))), headers: [], notice };
 }
 
 /** Says which type the headers of the sample give a payload, unless `-H` sets it. */
@@ -183,44 +189,61 @@ function hintFor(
 
 const CREDENTIAL_HEADER = /^[^:]*(?:auth|cookie|token|key|secret)/i;
 
-const MAX_LINES = 10;
-
-interface Result extends ForwardResult {
-  url: URL;
-  hint: string | undefined;
+/** Prints a delivery that is not sent, with its signature. */
+async function show({ headers, body }: Delivery, url: URL, { output }: Context): Promise<void> {
+  const request = { method: "POST", url: url.href, headers: headerPairs(headers), body: textOf(body) };
+  if (output.json) return await output.record({ dry_run: true, ...request });
+  if (!output.terminal) {
+    const parts = [request.method, request.url, compactJson(request.headers), request.body];
+    return output.line(parts.map(printable).join("\t"));
+  }
+  output.line(`${output.styles.strong(request.method)} ${printable(request.url)}`);
+  for (const [name, value] of request.headers) {
+    output.line(`${output.styles.dim(`${name}:`)} ${printable(value)}`);
+  }
+  output.line(`\n${printableLines(request.body)}`);
 }
 
-async function print({ id, headers }: Delivery, result: Result, { output }: Context): Promise<void> {
-  const { url, status, failure, durationMs, excerpt, responseHeaders, hint } = result;
-  if (output.json) {
-    return await output.record({
-      id: id ?? null,
-      url: url.href,
-      status: status ?? null,
-      duration_ms: Math.round(durationMs * 100) / 100,
-      headers: headerPairs(headers),
-      response_headers: Object.fromEntries(responseHeaders ?? []),
-      body: excerpt,
-      error: failure === undefined ? null : { code: failure.code, message: failure.message },
-      hint,
-    });
-  }
-  if (output.quiet) return id === undefined ? undefined : output.line(printable(id));
-  const { styles } = output;
-  const outcome = status === undefined ? styles.bad(failure!.code) : colorStatus(status, styles);
-  const name = id === undefined ? "" : `  ${styles.dim(printable(id))}`;
-  output.line(`${outcome} in ${formatDuration(durationMs)}${name}`);
-  const sentence = (text: string): string[] => {
-    const shown = output.runnable(printable(text));
-    return output.terminal ? wrapWords(shown, output.width - 2) : [shown];
+function textOf(body: Delivery["body"]): string {
+  return typeof body === "string" ? body : new TextDecoder().decode(body);
+}
+
+function sentOf({ id, headers }: Delivery, result: ForwardResult, url: URL, hint: string | undefined): Sent {
+  const { status, failure, durationMs, excerpt, responseHeaders } = result;
+  return {
+    id: id ?? null,
+    url: url.href,
+    status: status ?? null,
+    duration_ms: Math.round(durationMs * 100) / 100,
+    headers: headerPairs(headers),
+    response_headers: Object.fromEntries(responseHeaders ?? []),
+    body: excerpt,
+    error: failure === undefined ? null : { code: failure.code, message: failure.message },
+    hint,
   };
-  if (failure !== undefined) for (const line of sentence(failure.message)) output.line(`  ${line}`);
-  const lines = excerpt.trimEnd().split("\n");
-  if (excerpt.trim() !== "") for (const line of lines.slice(0, MAX_LINES)) output.line(`  ${printable(line)}`);
-  if (lines.length > MAX_LINES) output.line(`  … ${lines.length - MAX_LINES} more lines; for all of it, pass --json`);
-  for (const line of hint === undefined ? [] : sentence(`hint ${hint}`)) {
-    output.line(`  ${line.replace(/^hint/, styles.accent("hint"))}`);
-  }
+}
+
+const MAX_LINES = 10;
+
+/** Renders a delivery for a terminal. */
+function linesOf({ id, status, duration_ms: duration, body, error, hint }: Sent, { output }: Context): string {
+  const { styles } = output;
+  const outcome = status === null ? styles.bad(error!.code) : colorStatus(status, styles);
+  const sentence = (text: string): string[] => wrapWords(printable(text), output.width - 2);
+  const response = problemDetail(body) ?? body;
+  const lines = response.trim() === "" ? [] : response.trimEnd().split("\n");
+  const more = lines.length - MAX_LINES;
+  return [
+    `${outcome} in ${formatDuration(duration)}${id === null ? "" : `  ${styles.dim(printable(id))}`}`,
+    ...[
+      ...(error === null ? [] : sentence(error.message)),
+      ...lines.slice(0, MAX_LINES).map(printable),
+      ...(more > 0 ? [`… ${more} more lines; for all of it, pass --json`] : []),
+      ...(hint === undefined
+        ? []
+        : sentence(`hint ${hint}`).map((line) => line.replace(/^hint/, styles.accent("hint")))),
+    ].map((line) => `  ${line}`),
+  ].join("\n");
 }
 
 /** A delivery's body, and the ID that it contains. */
@@ -243,7 +266,7 @@ interface PayloadOptions {
  * argument is Unix milliseconds. Throws UsageError if they cannot.
  */
 function payloadsOf(given: Buffer, { scheme, changes, isRepeated, ids }: PayloadOptions): (at: number) => Payload {
-  const bytes = changes.length === 0 ? given : changed(given, changes);
+  const bytes = withValues(given, changes);
   const { path } = scheme.id ?? {};
   if (path === undefined) return () => ({ bytes, id: undefined });
   if (!isRepeated) return () => ({ bytes, id: idIn(bytes, scheme) });
@@ -261,24 +284,4 @@ function templateOf(scheme: Scheme, bytes: Buffer, ids: IdGenerator): Template {
     if (error instanceof TemplateError) throw new UsageError(`--count: the payload ${error.message}`, { cause: error });
     throw error;
   }
-}
-
-function changed(bytes: Buffer, changes: readonly Pair[]): Buffer {
-  objectOfPairs(changes, "--set");
-  const text = bytes.toString("utf8");
-  const value = parseJson(text);
-  if (!isRecord(value)) throw new UsageError("--set: the payload is not a JSON object");
-  for (const [path] of changes) assertPath(value, path);
-  const withChanges = (object: unknown): unknown =>
-    changes.reduce((result, [path, given]) => assign(result, path, given), object as Record<string, unknown>);
-  return Buffer.from(rewriteJson(text, withChanges));
-}
-
-function assertPath(value: unknown, path: string): void {
-  if (valueAt(value, path) !== undefined) return;
-  const parent = path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : "";
-  const inner = parent === "" ? value : valueAt(value, parent);
-  const names = typeof inner === "object" && inner !== null ? Object.keys(inner) : [];
-  const hint = `${parent === "" ? "The payload" : parent} has: ${names.slice(0, 20).join(", ")}`;
-  throw new UsageError(`--set: the payload has no ${path}`, names.length === 0 ? {} : { hint });
 }

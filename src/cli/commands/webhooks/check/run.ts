@@ -6,11 +6,14 @@ import {
   newSecret,
   parseAddress,
   performCheck,
+  type SamplePayload,
   samplePayload,
 } from "../../../receivers/check.ts";
 import { checkLine, printReport, testCasesOf } from "../../../terminal/check-report.ts";
 import { writeJunit } from "../../../terminal/junit.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
+import { withValues } from "../../../receivers/payload.ts";
+import type { Pair } from "../../../arguments/repeated.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { NO_SECRET, SECRET_VARIABLE, type SecretFlags, secretsIfKnown } from "../../../receivers/secrets.ts";
 import type { Context } from "../../../context.ts";
@@ -28,6 +31,7 @@ export interface CheckFlags extends SecretFlags, SchemeFlag {
   effects?: true;
   sink: { host: string; port: number };
   type?: string;
+  set: Pair[];
   junit?: string;
   /** Seconds. */
   wait?: number;
@@ -45,7 +49,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   const url = parseAddress(address, "url");
   const probe = flags.probe === undefined ? undefined : parseAddress(flags.probe, "--probe");
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
-  const headers = parseHeaders(flags.header);
+  const own = parseHeaders(flags.header);
   const given = await secretsIfKnown(flags, context);
   if (given === undefined && flags.wait === undefined && !context.interactive && !context.output.json) {
     throw new UsageError(NO_SECRET, {
@@ -56,8 +60,10 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   if (flags.junit !== undefined && !existsSync(dirname(resolve(context.cwd, flags.junit)))) {
     throw new UserError(`--junit: the folder of ${flags.junit} does not exist`);
   }
-  const sample = flags.payload === undefined ? samplePayload(flags.scheme ?? "service", scheme, context) : undefined;
-  const payload = sample?.bytes ?? (await payloadOf(flags, context));
+  const sample =
+    flags.payload === undefined ? samplePayload(flags.scheme ?? "service", scheme, context, flags.type) : undefined;
+  const payload = sample === undefined ? await payloadOf(flags, context) : withValues(sample.bytes, flags.set);
+  const headers = [...typeHeaders(sample, own), ...own];
   if (sample !== undefined) context.output.notice(sample.notice);
   const probing = probe && probeAt(probe, { clock: clockOf(context), signal: context.signal });
   const sink = flags.effects ? await openEffects(flags, context) : undefined;
@@ -111,10 +117,20 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
   }
 }
 
+/** Returns the header that names the type of a sample, unless `-H` sets it. */
+function typeHeaders(sample: SamplePayload | undefined, own: readonly (readonly [string, string])[]) {
+  const [name, value] = sample?.headers ?? [];
+  const isGiven = own.some(([one]) => one.toLowerCase() === name?.toLowerCase());
+  return name === undefined || value === undefined || isGiven ? [] : [[name, value] as const];
+}
+
 /** Returns undefined for events of the platform. */
-async function payloadOf({ payload }: CheckFlags, context: Context): Promise<Buffer | undefined> {
-  if (payload === undefined) return undefined;
-  const bytes = await context.readInput(payload, "--payload");
+async function payloadOf({ payload, set }: CheckFlags, context: Context): Promise<Buffer | undefined> {
+  if (payload === undefined) {
+    if (set.length > 0) throw new UsageError("--set needs --payload, or --scheme with the name of a provider");
+    return undefined;
+  }
+  const bytes = withValues(await context.readInput(payload, "--payload"), set);
   if (bytes.length <= LARGEST_PAYLOAD) return bytes;
   throw new UsageError("--payload: larger than 25 MiB, the largest delivery of any provider");
 }

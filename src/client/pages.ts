@@ -12,25 +12,32 @@ export interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Yields the items of a list, newest first, up to `max`. Calls `onCut` if the list has more. */
+/** Yields the items of a list that `keep` selects, newest first, up to `max`. Calls `onCut` if the list has more. */
 export async function* listItems<Item>(
   client: Client,
   path: string,
   {
     query = {},
     max = Infinity,
+    keep,
     onCut,
-  }: { query?: Readonly<Record<string, QueryValue>>; max?: number; onCut?: (() => void) | undefined } = {},
+  }: {
+    query?: Readonly<Record<string, QueryValue>>;
+    max?: number;
+    keep?: ((item: Item) => boolean) | undefined;
+    onCut?: (() => void) | undefined;
+  } = {},
 ): AsyncGenerator<Item, void, undefined> {
   let left = max;
   let cursor: string | undefined;
   while (left > 0) {
-    const limit = Math.min(left, LIMITS.maxPageSize);
+    const limit = keep === undefined ? Math.min(left, LIMITS.maxPageSize) : LIMITS.maxPageSize;
     const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { ...query, limit, cursor } });
-    yield* body.data.slice(0, limit);
-    left -= body.data.length;
-    if (!body.has_more || body.next_cursor === null) return;
-    cursor = body.next_cursor;
+    const kept = keep === undefined ? body.data : body.data.filter(keep);
+    yield* kept.slice(0, left);
+    left -= kept.length;
+    if (left >= 0 && (!body.has_more || body.next_cursor === null)) return;
+    cursor = body.next_cursor ?? undefined;
   }
   onCut?.();
 }

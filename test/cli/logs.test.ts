@@ -65,6 +65,26 @@ describe("service logs list", () => {
     expect(await ids("--until", "1h")).not.toContain(id);
   });
 
+  it("hides successful reads of commands, but not those of a filter that asks for them", async () => {
+    const own = await provoke("/v1/orders");
+    expect((await service("customers", "list")).exitCode).toBe(0);
+    expect((await service("customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd")).exitCode).toBe(3);
+    const list = async (...args: string[]) => {
+      const { stdout } = await service("logs", "list", "--json", ...args);
+      return (JSON.parse(stdout) as RequestLog[]).map(({ id, status, client }) => ({ id, status, client }));
+    };
+    const [failed, next] = await list("--limit", "2");
+    expect(failed).toMatchObject({ status: 404, client: "service-cli" });
+    expect(next!.id).toBe(own);
+    const isRead = ({ status, client }: { status: number; client: string | null }) =>
+      status === 200 && client === "service-cli";
+    for (const filter of [["--own-reads"], ["--method", "GET"]])
+      expect((await list(...filter)).some(isRead)).toBe(true);
+    const session = runInTerminal(["logs", "list", "--limit", "2"], { env: cli.platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("to show them, pass --own-reads.");
+  });
+
   it("filters by method, path, status and key", async () => {
     const { stdout } = await service("keys", "create", "--scope", "customers:read", "--json");
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };
@@ -168,5 +188,18 @@ describe("service logs tail", () => {
       .find((text) => text.includes("404  POST"))!;
     expect(line.slice(line.search(/\d\d:/)).length).toBeLessThanOrEqual(columns);
     expect(line.includes("not_found")).toBe(columns === 140);
+  });
+
+  it("aligns the columns of its lines", async () => {
+    const session = runInTerminal(["logs", "tail"], { env: cli.platform.env, columns: 120 });
+    await session.waitFor("Following API requests. Press Ctrl-C to stop.");
+    const ids = [await ask("POST", "/v1/orders/ord_0352BNAZLiDRVpAWRYCwcT/complete"), await ask("GET", "/v1/orders")];
+    for (const id of ids) await session.waitFor(id);
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(0);
+    const lines = session.text().split("\n");
+    const [first, second] = ids.map((id) => lines.find((line) => line.endsWith(id))!.match(/\d\d:.*$/)![0].length);
+    expect(first).toBe(second);
+    for (const id of ids) expect(session.text()).toMatch(new RegExp(` ms {2}${id}`));
   });
 });

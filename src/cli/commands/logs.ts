@@ -25,6 +25,13 @@ const FILTERS: readonly Flag[] = [
   flag("--reads <which>", "Of GET and HEAD requests, show only these", { choices: ["failed"] }),
 ];
 
+const OWN_READS: Flag = flag("--own-reads", "Also show successful reads of `service` commands");
+
+/** Returns true if flags ask for reads. A key's requests are all shown: it may have leaked. */
+function showsReads({ ownReads, method, key }: { ownReads?: unknown; method?: unknown; key?: unknown }): boolean {
+  return ownReads === true || method === "GET" || method === "HEAD" || key !== undefined;
+}
+
 /** Methods are uppercase in HTTP, but may be typed in any case. */
 function parseMethod(text: string): string {
   const method = METHODS.find((name) => name === text.toUpperCase());
@@ -131,6 +138,8 @@ export const command: CommandDefinition = {
   commands: [
     listVerb(LOGS, {
       filters: [...FILTERS, ...SEARCH_FILTERS],
+      options: [OWN_READS],
+      hiding: (flags) => (showsReads(flags) ? undefined : { isHidden: isOwnRead, note: HIDDEN_READS }),
       examples: [
         "service logs list --status 4xx --since 1h",
         "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
@@ -141,10 +150,7 @@ export const command: CommandDefinition = {
     {
       name: "tail",
       about: "Follow API requests until Ctrl-C",
-      options: [
-        ...FILTERS,
-        flag("--own-reads", "Also show successful reads of `service` commands", { formerly: "--all" }),
-      ],
+      options: [...FILTERS, { ...OWN_READS, formerly: "--all" }],
       fields: LOGS.view,
       examples: ["service logs tail", "service logs tail --status 500", "service logs tail --json"],
       run: runTail,
@@ -155,6 +161,10 @@ export const command: CommandDefinition = {
 const GAP = "  ";
 const MIN_PATH_WIDTH = 8;
 const METHOD_WIDTH = "DELETE".length;
+/** Room for a path with an ID, and for a duration with its gap. */
+const WIDE_PATH = 30;
+const MAX_PATH_WIDTH = 64;
+const DURATION_WIDTH = 12;
 /** A request is listed once it has finished, under its start time. None takes longer than this. */
 const MAX_REQUEST_MILLISECONDS = 60_000;
 
@@ -174,27 +184,37 @@ async function runTail(context: Context, { method, path, status, key, reads, own
     path: LOGS.path,
     query: { method, path, status, key, reads },
     maxLag: MAX_REQUEST_MILLISECONDS,
-    filter: (log) => ownReads === true || !isOwnRead(log),
-    ready: `Following API requests. Press Ctrl-C to stop.${ownReads ? "" : `\n${HIDDEN_READS}`}`,
+    filter: (log) => showsReads({ ownReads, method, key }) || !isOwnRead(log),
+    ready: `Following API requests. Press Ctrl-C to stop.${showsReads({ ownReads, method, key }) ? "" : `\n${HIDDEN_READS}`}`,
     waiting: "Waiting for requests",
     print,
   });
 }
 
-/** Without room for all, the middle of the path is left out: `why` needs the ID. */
+/**
+ * Aligns all columns. Without room, leaves out the duration, the error, and the middle of the path: `why` needs the ID.
+ */
 function logLine(log: RequestLog, { output: { styles, width } }: Context, cut: typeof cutMiddle): string {
   const time = clockTime(Date.parse(log.created));
   const method = printable(log.method).padEnd(METHOD_WIDTH);
   const id = printable(log.id);
   const room = width - [time, String(log.status), method, "", id].join(GAP).length;
-  const path = cut(printable(log.path), Math.max(room, MIN_PATH_WIDTH));
-  let left = room - path.length;
-  const fitting = (text: string): string[] => {
-    if (text === "" || left < GAP.length + text.length) return [];
-    left -= GAP.length + text.length;
-    return [styles.dim(text)];
-  };
-  const [duration, error] = [fitting(`${log.duration_ms} ms`), fitting(printable(log.error_code ?? ""))];
-  const status = colorStatus(log.status, styles);
-  return [styles.dim(time), status, styles.strong(method), path, ...error, styles.dim(id), ...duration].join(GAP);
+  const isWide = room >= WIDE_PATH + DURATION_WIDTH;
+  const available = isWide ? room - DURATION_WIDTH : room;
+  const pathWidth = Math.max(Math.min(available, MAX_PATH_WIDTH), MIN_PATH_WIDTH);
+  const path = cut(printable(log.path), pathWidth);
+  const error = printable(log.error_code ?? "");
+  const hasError = error !== "" && path.length + GAP.length + error.length <= pathWidth;
+  const what = hasError ? `${path}${GAP}${styles.dim(error)}` : path;
+  const length = path.length + (hasError ? GAP.length + error.length : 0);
+  const duration = isWide ? [styles.dim(`${log.duration_ms} ms`.padStart(DURATION_WIDTH - GAP.length))] : [];
+  const parts = [
+    styles.dim(time),
+    colorStatus(log.status, styles),
+    styles.strong(method),
+    what + " ".repeat(Math.max(pathWidth - length, 0)),
+    ...duration,
+    styles.dim(id),
+  ];
+  return parts.join(GAP);
 }

@@ -19,6 +19,10 @@ const TIMES: Readonly<Record<string, string>> = { since: "created_after", until:
 interface ListDescription<Item> {
   filters: readonly Flag[];
   examples: readonly string[];
+  /** Flags besides the filters. */
+  options?: readonly Flag[];
+  /** Returns which items are hidden, unless the flags ask for them, and a note about it. */
+  hiding?: (flags: Record<string, unknown>) => { isHidden: (item: Item) => boolean; note: string } | undefined;
   /** Called with the listed items once all are printed. */
   review?: (items: readonly Item[], context: Context) => void;
 }
@@ -34,13 +38,14 @@ interface ListFlags extends Record<string, QueryValue> {
  */
 export function listVerb<Item extends object>(
   { path, view, isInRealTime }: Resource<Item>,
-  { filters, examples, review }: ListDescription<Item>,
+  { filters, examples, options = [], hiding, review }: ListDescription<Item>,
 ): CommandDefinition {
   return {
     name: "list",
     about: `List ${view.plural}, newest first`,
     options: [
       ...filters,
+      ...options,
       flag("--limit <count>", "Maximum number of items", { parse: wholeNumber(1), default: DEFAULT_LIMIT }),
       flag("--all", "List all items", { conflicts: "limit" }),
     ],
@@ -59,9 +64,18 @@ export function listVerb<Item extends object>(
       const clock = new EnvironmentClock(context);
       const reading = isInRealTime ? Promise.resolve() : clock.readForTerminal();
       let isCut = false;
+      const hidden = hiding?.(flags);
+      let hasHidden = false;
       const items = listItems<Item>(client, path, {
         query,
         max: flags.all ? Infinity : flags.limit,
+        keep:
+          hidden &&
+          ((item) => {
+            const isHidden = hidden.isHidden(item);
+            hasHidden ||= isHidden;
+            return !isHidden;
+          }),
         onCut: () => (isCut = true),
       });
       const listed: Item[] = [];
@@ -70,6 +84,7 @@ export function listVerb<Item extends object>(
       if (isCut && list.getOptionValueSource("limit") === "default") {
         context.output.notice(`Showing the newest ${flags.limit}. For more, pass --limit <count> or --all.`);
       }
+      if (hidden !== undefined && hasHidden) context.output.note(hidden.note);
       review?.(listed, context);
       if (clock.notice !== undefined && listed.length > 0) context.output.note(clock.notice);
     },

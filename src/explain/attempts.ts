@@ -21,17 +21,18 @@ export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat):
   if (last === undefined) return null;
   const { at, status_code: status, error, duration_ms: duration, response_excerpt: body } = last;
   const location = last.response_headers?.["location"];
-  const result =
-    status === null
-      ? (error ?? "no response")
-          .replace(/^connection_refused: .*/s, "connection refused")
-          .replace(/^[a-z_]+: /, "")
-          .replace(/^.+ did not respond within /s, "no response within ")
-      : `${status} in ${span(duration)}`;
+  const result = status === null ? noResponse(error) : `${status} in ${span(duration)}`;
   const quotes = [location && `Location: ${location}`, quoted(body)];
   const line = [`Attempt ${attempts.length} at ${time(at)}: ${result}`, ...quotes].filter(Boolean).join(", ");
   const results = countsByResult(attempts.map((attempt) => ({ ...attempt, count: 1 })));
   return results.length < 2 ? line : `${line}. All attempts: ${results.join(", ")}`;
+}
+
+/** The cause says the rest. */
+function noResponse(error: string | null): string {
+  const [limit] = / within [\d.]+ s$/.exec(error ?? "") ?? [];
+  if (limit !== undefined) return `no ${error!.includes("complete") ? "complete " : ""}response${limit}`;
+  return shortError(error).replace(/^(refused|closed)$/, "connection $1");
 }
 
 const SHORT_ERRORS: Readonly<Partial<Record<string, string>>> = {

@@ -11,7 +11,7 @@ import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { exampleOf, lastAttempted } from "./attempts.ts";
-import type { Missing } from "./missing.ts";
+import { type Missing, NOTHING } from "./missing.ts";
 import { changesIn, type EndpointChange, isDisabling } from "./endpoint-change.ts";
 import { KEY_ERRORS } from "./request.ts";
 
@@ -55,7 +55,7 @@ export interface Chain {
   /** The newest changes first, of the endpoints that did not receive something. */
   changes: ReadonlyMap<string, readonly EndpointChange[]>;
   /**
-   * Counts of the last hour, of the endpoint that is explained or that a delivery waits for; and the connected listeners,
+   * Counts of the last hour, of the endpoint that is explained or that a delivery waits for; and the listeners,
    * with what they did with the event.
    */
   statistics: Statistics | undefined;
@@ -80,6 +80,7 @@ export const EXPLAINED: readonly IdKind[] = [
   ...OBJECT_KINDS,
   "webhook_endpoint",
   "bulk_operation",
+  "listener",
 ];
 
 export function explainedKind(id: string): IdKind | undefined {
@@ -114,6 +115,10 @@ class ChainReader {
   async read(): Promise<Chain> {
     const id = this.#id;
     const kind = this.#kind;
+    if (kind === "listener") {
+      const statistics = await this.#statistics({});
+      return { ...NOTHING, id, kind, isLive: false, now: Date.now(), statistics, missingScopes: [...this.#missing] };
+    }
     // Anything may have been deleted. The rest may be outside the credential's scopes, too.
     const found = await this.#existing(kind, id);
     if (found === undefined && !OBJECT_KINDS.some((one) => one === kind)) return await this.#ofMissing();
@@ -188,22 +193,9 @@ class ChainReader {
       now: clock === undefined ? Date.now() : Date.parse(clock.now),
     };
     return {
+      ...NOTHING,
       ...own,
       missing: { ...own, deletion: deletions?.data[0], resetAt: clock?.reset_at ?? null, newest: newest?.data[0] },
-      clock: undefined,
-      otherEvents: [],
-      deliveries: [],
-      listed: [],
-      endpoints: new Map(),
-      changes: new Map(),
-      request: undefined,
-      key: undefined,
-      earlier: undefined,
-      subject: undefined,
-      event: undefined,
-      statistics: undefined,
-      recovery: undefined,
-      operation: undefined,
       missingScopes: [...this.#missing],
     };
   }

@@ -101,14 +101,22 @@ function severalFailed(
   for (const finding of failed) {
     const delivery = deliveries.find((one) => one.id === finding.subject);
     const receiver = delivery && receiverOf(delivery, endpoints.get(delivery.endpoint ?? ""));
-    const { name, host } = receiver ?? { name: "your application", host: "your application" };
+    // Several listeners have several applications.
+    const target = delivery?.target?.replace(/^https?:\/\/|\/$/g, "");
+    const { name, host } =
+      target !== undefined
+        ? { name: target, host: target.split("/", 1)[0]! }
+        : (receiver ?? { name: "your application", host: "your application" });
     names.push(name);
+    finding.summary = finding.summary.replace(/^Your application(?= )/, name);
     // A name that was not given is the URL without its scheme.
     const known = name.startsWith(host) ? host : name;
     if (!finding.summary.toLowerCase().includes(known.toLowerCase()))
       finding.summary = atStart(`${name}: ${finding.summary}`);
   }
-  const evidence = `Not delivered to ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  const others = [...new Set(names)];
+  const last = others.pop();
+  const evidence = `Not delivered to ${[others.join(", "), last].filter(Boolean).join(" and ")}`;
   return { code: "undelivered", subject: event?.id ?? id, summary, evidence, action: null, fix: null };
 }
 

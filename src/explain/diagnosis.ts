@@ -5,6 +5,7 @@ import type { Chain } from "./chain.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
 import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
+import { ofListener } from "./listener.ts";
 import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";
 import { ofRequest, uneventful } from "./request.ts";
@@ -25,6 +26,7 @@ function inLive(commands: string): string {
 function answersOf(chain: Chain, time: TimeFormat): Finding[] {
   const { kind, request, event, operation, deliveries, missingScopes } = chain;
   if (operation !== undefined) return [ofOperation(operation)];
+  if (kind === "listener") return ofListener(chain, time);
   if (kind === "webhook_endpoint") return [ofEndpoint(chain, time) ?? []].flat();
   if (kind === "delivery") return [ofDelivery(deliveries[0]!, chain, time)];
   const failure = kind === "request" ? ofRequest(chain, time) : [];

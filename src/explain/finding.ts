@@ -1,4 +1,5 @@
 import { LIMITS } from "../contract/limits.ts";
+import { problemDetail } from "../contract/problem-detail.ts";
 
 /** Stable codes of answers. Programs rely on them. */
 export type FindingCode =
@@ -19,6 +20,7 @@ export type FindingCode =
   | "event_damaged"
   | "interrupted"
   | "invalid_response"
+  | "listener_connected"
   | "listener_disconnected"
   | "missing_scope"
   | "no_event"
@@ -65,6 +67,7 @@ const UNTROUBLED: ReadonlySet<FindingCode> = new Set([
   "delivery_pending",
   "endpoint_event",
   "endpoint_recovered",
+  "listener_connected",
   "no_event",
 ]);
 
@@ -166,7 +169,7 @@ function textOfPage(html: string): string {
 
 /** Returns the beginning of a body in one line, quoted unless it contains quotes itself; empty without one. */
 export function quoted(body: string | null): string {
-  const text = isPage(body) ? textOfPage(body!) : (body ?? "");
+  const text = isPage(body) ? textOfPage(body!) : (problemDetail(body ?? "") ?? body ?? "");
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line === "") return "";
   const start = line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line;

@@ -20,6 +20,25 @@ export interface Missing {
   newest: ListedEvent | undefined;
 }
 
+/** A chain without what may be around an ID. */
+export const NOTHING = {
+  request: undefined,
+  key: undefined,
+  earlier: undefined,
+  subject: undefined,
+  event: undefined,
+  otherEvents: [],
+  deliveries: [],
+  listed: [],
+  endpoints: new Map(),
+  changes: new Map(),
+  statistics: undefined,
+  recovery: undefined,
+  operation: undefined,
+  missing: undefined,
+  clock: undefined,
+};
+
 const RETENTION: Record<string, string> = {
   event: "Events and their deliveries are deleted after 30 days",
   delivery: "Events and their deliveries are deleted after 30 days",

@@ -170,6 +170,33 @@ describe("service why for an event and a listener", () => {
     for (const one of sessions) await one.interrupt();
   });
 
+  it("explains the ID that sessions share, and names the targets of both", async () => {
+    for (const path of ["/one", "/two"]) failing.add(path);
+    const targets = ["one", "two"].map((path) => `${world.receiver.url}/${path}`);
+    const sessions = [];
+    for (const url of targets) {
+      sessions.push(await startListener(world.env, ["--forward-to", url, "--retries", "0"]));
+    }
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(2);
+    const [delivery] = await world.deliveries(`event=${event.id}`);
+    const id = delivery!.listener!;
+    const names = targets.map((url) => url.replace("http://", ""));
+    expect(plain(await world.why(event.id)).evidence).toMatch(/^Not delivered to \S+ and \S+$/);
+    for (const name of names) expect((await world.why(event.id)).evidence).toContain(name);
+    const shared = await world.why(id);
+    expect(plain(shared)).toMatchObject({
+      code: "listener_connected",
+      summary: "2 sessions of `service listen` share this ID, because they use the same credential",
+    });
+    for (const url of targets) expect(shared.evidence).toContain(`forwards to ${url}, since `);
+    for (const one of sessions) await one.interrupt();
+    await expect.poll(async () => (await world.why(id)).code).toBe("listener_disconnected");
+    expect((await world.why(id)).fix).toMatch(/^service listen --forward-to http:\S+$/);
+    failing.clear();
+    expect(await world.service(["why", "lsn_4Vf8aTqz0bKm2sNw9XyRcd"])).toMatchObject({ exitCode: 3 });
+  });
+
   it("lists what listeners retry or have not delivered, until they have", async () => {
     await world.endpoint("/a", undefined, "Billing");
     failing.add("/local");

@@ -18,7 +18,7 @@ const RESPONSES: Record<string, [status: number, body: string, headers?: Record<
   "/503": [503, "restarting", { "Retry-After": "120" }],
   "/401": [401, "Sign in"],
   "/404": [404, "No such route"],
-  "/422": [422, "amount is too small"],
+  "/422": [422, '{"type":"about:blank","title":"Invalid","detail":"amount is too small"}'],
   "/429": [429, "slow down", { "Retry-After": "120" }],
   "/302": [302, "", { Location: "/moved?to=a&b=1" }],
   "/sign-in": [302, "", { Location: "/login" }],
@@ -287,7 +287,7 @@ describe("service why for a delivery and its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toMatchObject({
       code: "dns",
       summary: "The host name no-such-host.invalid could not be resolved; attempt 2 is due at T",
-      evidence: "Attempt 1 at T: the host name could not be resolved",
+      evidence: "Attempt 1 at T: no such host",
       action: "Fix its DNS record, or correct the endpoint's URL, then retry",
     });
   });
@@ -314,7 +314,7 @@ describe("service why for a delivery and its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "tls",
       summary: `${host} does not speak TLS; attempt 2 is due at T`,
-      evidence: "Attempt 1 at T: the server does not speak TLS",
+      evidence: "Attempt 1 at T: TLS error",
       action: "Use http:// in the endpoint's URL",
       fix: `service endpoints update ${endpoint} --url http://${host}/hooks`,
     });

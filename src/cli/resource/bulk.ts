@@ -118,6 +118,11 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   output.success(`${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
 }
 
+/** Returns the status in words: `finished` if some objects failed. */
+export function shownStatus({ status, failed }: BulkOperation): string {
+  return status === "succeeded" && failed > 0 ? "finished" : status;
+}
+
 /** An age counts in the environment's time, which a person may not expect to be ahead. */
 async function noteClock(context: Context): Promise<void> {
   const clock = new EnvironmentClock(context);
@@ -173,6 +178,14 @@ async function follow(
   }
 }
 
+const OWN_STATUS = statusColumn("bulk_operation");
+/** An operation succeeds once it is through, whatever failed: a person reads that as a success of all. */
+const STATUS: Column<BulkOperation> = {
+  label: OWN_STATUS.label,
+  text: (operation, { terminal }) => (terminal ? shownStatus(operation) : operation.status),
+  style: (text, styles, operation) =>
+    operation.failed > 0 ? styles.warn(text) : (OWN_STATUS.style?.(text, styles, operation) ?? text),
+};
 const TYPE: Column<BulkOperation> = { label: "Type", text: ({ type }) => type };
 const FILTERS: Column<BulkOperation> = {
   label: "Filters",
@@ -190,7 +203,7 @@ const BULK_OPERATION: ResourceView<BulkOperation> = {
   columns: [],
   details: [
     { label: "ID", text: ({ id }) => id ?? "" },
-    statusColumn("bulk_operation"),
+    STATUS,
     TYPE,
     FILTERS,
     { label: "Total", text: ({ total }) => String(total) },

@@ -5,6 +5,7 @@ import type { Context } from "../../context.ts";
 import { ApiError } from "../../../client/errors.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { shownStatus } from "../../resource/bulk.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText, wrapStyled } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -35,7 +36,8 @@ export const command: CommandDefinition = {
   args: [
     {
       arg: "[id]",
-      about: "ID of an event, delivery, request, object, endpoint or bulk operation (default: what failed last)",
+      about:
+        "ID of an event, delivery, request, object, endpoint, listener or bulk operation (default: what failed last)",
       parse: objectId,
     },
   ],
@@ -192,8 +194,10 @@ function chainLines(chain: Chain, styles: Styles): string[] {
     lines.push(row("Object", styles.strong(printable(subject.id)), printable(subject.status ?? "")).trimEnd());
   }
   if (operation !== undefined) {
-    const { type, status, done, failed, total } = operation;
-    lines.push(row("Operation", styles.strong(type), status, `${done + failed} of ${total}, ${failed} failed`));
+    const { type, done, failed, total } = operation;
+    lines.push(
+      row("Operation", styles.strong(type), shownStatus(operation), `${done + failed} of ${total}, ${failed} failed`),
+    );
   }
   if (event !== undefined) {
     lines.push(
@@ -229,7 +233,7 @@ function findingLines(finding: Finding, label: string, styles: Styles, width: nu
 }
 
 function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string[] {
-  const { id, status, endpoint, listener, target, next_attempt: next } = delivery;
+  const { id, status, endpoint, listener, target, next_attempt: next, attempting_since: since } = delivery;
   const attempts = attemptsOf(delivery);
   const mark = {
     succeeded: styles.good("✓"),
@@ -245,7 +249,8 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string
           .filter(Boolean)
           .join(" by ")
       : (url ?? "an endpoint that was deleted");
-  const planned = next === null ? "" : `, next attempt ${Date.parse(next) > chain.now ? next : "due now"}`;
+  const due = next === null ? "" : `, next attempt ${Date.parse(next) > chain.now ? next : "due now"}`;
+  const planned = since === null ? due : ", attempt in progress";
   const lines = [
     `${mark} ${styles.strong(printable(id))}  ${status}${planned}`,
     `  to ${printable(to)}${url === undefined ? "" : `  ${styles.dim(endpoint ?? "")}`}`,

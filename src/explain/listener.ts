@@ -1,0 +1,49 @@
+import type { ListenerConnection } from "../contract/schemas/statistics.ts";
+import { shellCommand } from "../contract/shell-command.ts";
+import type { Chain } from "./chain.ts";
+import type { Finding, TimeFormat } from "./finding.ts";
+
+/** Returns which sessions of `service listen` have an ID: those of one credential share it. */
+export function ofListener({ id, statistics }: Chain, time: TimeFormat): Finding[] {
+  if (statistics === undefined) return [];
+  const own = statistics.listener_connections.filter(({ listener }) => listener === id);
+  const open = own.filter(({ disconnected_at: end }) => end === null);
+  const [last] = own;
+  if (open.length > 0) {
+    const summary =
+      open.length === 1
+        ? `A session of \`service listen\` ${workOf(open[0]!)}`
+        : `${open.length} sessions of \`service listen\` share this ID, because they use the same credential`;
+    const evidence =
+      open.length === 1
+        ? `Connected since ${time(open[0]!.connected_at)}, subscribed to ${open[0]!.events.join(", ")}`
+        : open.map((one) => `One ${workOf(one)}, since ${time(one.connected_at)}`).join(". ");
+    return [{ code: "listener_connected", subject: id, summary, evidence, action: null, fix: null }];
+  }
+  const target = last?.targets[0]?.url ?? "localhost:3000";
+  const action = last === undefined ? "Start a session" : "Start it again";
+  return [
+    {
+      code: last === undefined ? "not_found" : "listener_disconnected",
+      subject: id,
+      summary:
+        last === undefined
+          ? `No session of \`service listen\` with the ID ${id} is connected`
+          : `The session of \`service listen\` disconnected at ${time(last.disconnected_at!)}`,
+      evidence:
+        last === undefined
+          ? "The platform remembers only the last session that forwarded, until it restarts"
+          : `It ${workOf(last)
+              .replace(/^forwards/, "forwarded")
+              .replace(/^prints/, "printed")}, from ${time(last.connected_at)}`,
+      action,
+      fix: shellCommand`service listen --forward-to ${target}`,
+    },
+  ];
+}
+
+function workOf({ targets }: ListenerConnection): string {
+  if (targets.length === 0) return "prints events without forwarding them";
+  const each = targets.map(({ events, url }) => (events === "*" ? url : `${events} to ${url}`));
+  return `forwards ${targets.every(({ events }) => events === "*") ? "to " : ""}${each.join(", ")}`;
+}

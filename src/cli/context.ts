@@ -13,6 +13,7 @@ import {
   type ProjectPlatform,
   requireCredential,
   rejectedCredentialHint,
+  missingHint,
   startHint,
   resolveConnection,
   resolveTarget,
@@ -275,9 +276,10 @@ export class Context {
       baseUrl: client.baseUrl,
       request: (call) =>
         client.request<never>(call).catch((error: Error & { status?: number; failure?: string }) => {
+          if (error.status === 404) throw Object.assign(error, { hint: missingHint(error.message, connection) });
           if (error.status === 401) throw Object.assign(error, { hint: rejectedCredentialHint(connection) });
           const isOfProject = error.failure === "refused" && connection.baseUrl.source === "project";
-          throw isOfProject ? Object.assign(error, { hint: startHint(connection) }) : error;
+          throw isOfProject ? Object.assign(error, { hint: `${startHint(connection)}.` }) : error;
         }),
     };
   }

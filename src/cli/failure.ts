@@ -49,7 +49,7 @@ function ownFailure(
   message: string,
   { hint, code, exitCode }: { hint: string | undefined; code: string; exitCode: ExitCode },
 ): Failure {
-  const problem = { type: "about:blank", title: message, detail: hint ?? message, code, exit_code: exitCode };
+  const problem = { type: "about:blank", title: message, detail: hint, code, exit_code: exitCode };
   return { message, details: [], hint, exitCode, problem };
 }
 
@@ -94,6 +94,7 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint, message, e
     return `Rate limited after ${attempts} attempt${attempts === 1 ? "" : "s"}. Try again ${wait}.`;
   }
   if (status === 404 && attempts > 1) return "An earlier attempt whose response was lost may have deleted it.";
+  if (status === 404) return hint;
   if (status >= 500) return "This is a platform error. Look up the request ID in the platform's log.";
   return undefined;
 }

@@ -6,6 +6,7 @@ import {
   explainQuotes,
   isHelpShown,
   nameFlags,
+  pointToHelp,
   rejectSwallowedFlags,
   usageErrorOf,
 } from "./arguments/mistakes.ts";
@@ -114,8 +115,9 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
     await showUpdateNotice(context);
   } catch (error) {
     if (error instanceof ApiError) nameFlags(error, commandNamed(program, operands));
-    if (!(error instanceof CommanderError)) throw explainQuotes(error, own);
-    if (!isHelpShown(error)) throw explainQuotes(usageErrorOf(error, program, operands), own);
+    if (error instanceof CommanderError && isHelpShown(error)) return;
+    const failure = error instanceof CommanderError ? usageErrorOf(error, program, operands) : error;
+    throw explainQuotes(pointToHelp(failure, commandNamed(program, operands)), own);
   }
 }
 
@@ -209,7 +211,7 @@ function quietly(command: ParsedCommand, { stdout }: Pick<ProcessIo, "stdout">):
 function rejectDryRun(command: Command): void {
   if (definitionOf(command)?.dryRun) return;
   throw new UsageError(`\`${pathOf(command)}\` does not support --dry-run`, {
-    hint: "Only commands that change something at the platform support it.",
+    hint: "Only commands that send or change something support it.",
   });
 }
 

@@ -1,4 +1,4 @@
-import { type KindWith, kindsWith, nounOf, type ResourceKind, RESOURCES } from "./resources.ts";
+import { type KindWith, kindsWith, nounOf, nounsOf, type ResourceKind, RESOURCES } from "./resources.ts";
 import { shellCommand } from "./shell-command.ts";
 
 /** Prefixes of IDs that name no resource of the API. */
@@ -72,12 +72,18 @@ export function kindOfId(text: string): IdKind | undefined {
   return (Object.keys(ID_PREFIXES) as IdKind[]).find((kind) => isId(kind, text));
 }
 
-/** Returns the noun of an ID's resource and the command that shows it; undefined if there is none. */
-export function lookUp(id: unknown): { noun: string; command: string } | undefined {
+/** Returns the nouns of an ID's resource and the commands that show and list it; undefined if there are none. */
+export function lookUp(id: unknown): Record<"noun" | "nouns" | "command" | "list", string> | undefined {
   const kind = typeof id === "string" ? kindOfId(id) : undefined;
   const shown = kindsWith("command").find((one) => one === kind);
   if (shown === undefined) return undefined;
-  return { noun: nounOf(shown), command: shellCommand`service ${RESOURCES[shown].command.name} get ${id as string}` };
+  const { name } = RESOURCES[shown].command;
+  return {
+    noun: nounOf(shown),
+    nouns: nounsOf(shown),
+    command: shellCommand`service ${name} get ${id as string}`,
+    list: `service ${name} list`,
+  };
 }
 
 /** Returns the IDs of a text that consists of IDs with commas between them, or none. */

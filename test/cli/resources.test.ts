@@ -75,7 +75,20 @@ describe("service payments", () => {
   });
 
   it("exits with 3 for a payment that does not exist", async () => {
-    expect(await service(["payments", "get", "pay_0351NTzgPnbMlENaoDYtbf"])).toMatchObject({ exitCode: 3, stdout: "" });
+    expect(await service(["payments", "get", "pay_0351NTzgPnbMlENaoDYtbf"])).toMatchObject({
+      exitCode: 3,
+      stdout: "",
+      stderr: expect.stringContaining(
+        "With --live, the command looks in live mode. To list the payments of the sandbox: service payments list\n",
+      ),
+    });
+  });
+
+  it("names the command for an ID of another kind", async () => {
+    const { id } = await newOrder();
+    const { exitCode, stderr } = await service(["payments", "get", id]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`To show the order: service orders get ${id}\n`);
   });
 });
 
@@ -161,7 +174,7 @@ describe("service api", () => {
     expect(JSON.parse(stdout)).toMatchObject({ amount: 3 });
     expect(await service(["api", "POST", "/v1/orders", "--input", "/nowhere.json"])).toMatchObject({
       exitCode: 2,
-      stderr: "Error: --input: /nowhere.json does not exist\n",
+      stderr: "Error: --input: /nowhere.json does not exist\nSee `service api --help`.\n",
     });
     expect(await service(["api", "POST", "/v1/orders", "--input", "-"], { input: "{" })).toMatchObject({
       exitCode: 1,

@@ -67,7 +67,8 @@ describe("service webhooks sign", () => {
     expect(await runCli(["webhooks", "sign", "--payload", payloadFile()])).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: "Error: No signing secret: pass --secret or --secret-file, or set SERVICE_WEBHOOK_SECRET\n",
+      stderr:
+        "Error: No signing secret: pass --secret or --secret-file, or set SERVICE_WEBHOOK_SECRET\nSee `service webhooks sign --help`.\n",
     });
   });
 });

@@ -124,6 +124,13 @@ function excessOf(command: Command): string {
   return `Unexpected argument${given.length === 1 ? "" : "s"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
 }
 
+/** Adds to a usage error without advice where to read about the command. */
+export function pointToHelp(error: unknown, command: Command): unknown {
+  if (!(error instanceof UsageError) || error.hint !== undefined) return error;
+  const { message, code } = error;
+  return new UsageError(message, { hint: `See \`${pathOf(command)} --help\`.`, code, cause: error });
+}
+
 /** Adds to a usage error that quotes in an argument may be its cause: some shells do not remove them. */
 export function explainQuotes(error: unknown, args: readonly string[]): unknown {
   if (!(error instanceof UsageError) || !args.some((arg) => /^(--[\w-]+=)?'/.test(arg))) return error;

@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { lookUp } from "../../contract/ids.ts";
 import { serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
@@ -161,6 +162,18 @@ export function requireCredential(
 export function startHint({ baseUrl }: Pick<Connection, "baseUrl">): string {
   const command = baseUrl.source === "project" ? "service dev" : serveCommand(new URL(baseUrl.value));
   return `Start the platform with \`${command}\``;
+}
+
+/** Returns how to find what a message of the platform calls missing; undefined if it names no ID. */
+export function missingHint(message: string, { environment }: Pick<Connection, "environment">): string | undefined {
+  const [, id] = /^The [\w ]+ "(\w+)" does not exist/.exec(message) ?? [];
+  const found = lookUp(id);
+  if (found === undefined) return undefined;
+  const { noun, nouns, command, list } = found;
+  const flag = environment === "live" ? " --live" : "";
+  if (message.includes("This is the ID of")) return `To show the ${noun}: ${command}${flag}`;
+  const [here, change] = environment === "live" ? ["live mode", "Without --live"] : ["the sandbox", "With --live"];
+  return `${change}, the command looks in ${environment === "live" ? "the sandbox" : "live mode"}. To list the ${nouns} of ${here}: ${list}${flag}`;
 }
 
 /** Returns what to do if the platform rejects the credential of a connection. */

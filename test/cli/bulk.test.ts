@@ -60,6 +60,7 @@ describe("service deliveries retry --failed", () => {
     [["deliveries", "retry"], "Pass a delivery ID, or --failed"],
     [["events", "replay"], "Pass an event ID, or --since, --failed or --missed"],
     [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed cannot be combined with an ID"],
+    [["events", "replay", "--missed", "--dry-run"], "--missed needs --endpoint"],
     [["events", "replay", "--since", "yesterday"], "or an age such as 10m"],
   ])("rejects %j", async (args, reason) => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });

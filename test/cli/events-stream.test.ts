@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../src/contract/schemas/event.ts";
+import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
 import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
 import { startPlatformOn } from "../support/platform.ts";
@@ -199,6 +200,24 @@ describe("service events replay", () => {
     expect(await service(["events", "replay", "--since", "1h", "--forward-to", receiver.url])).toMatchObject({
       exitCode: 2,
     });
+  });
+
+  it("reports the replay even if the application of --forward-to does not accept the event", async () => {
+    const endpoint = await json<WebhookEndpoint>("endpoints", "create", "--url", receiver.url, "--events", "payment.*");
+    const event = await json<Event>("trigger", "payment.failed");
+    const target = `localhost:${await freePort()}`;
+    const { exitCode, stdout, stderr } = await service([
+      "events",
+      "replay",
+      event.id,
+      "--forward-to",
+      target,
+      "--json",
+    ]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ event: event.id, deliveries: [expect.stringMatching(/^dlv_/)] });
+    expect(JSON.parse(stderr)).toMatchObject({ code: "forward_failed", title: expect.stringContaining("refused") });
+    await service(["endpoints", "delete", endpoint.id]);
   });
 
   it("rejects events that cannot be replayed", async () => {

@@ -5,7 +5,7 @@ import { shellCommand } from "../../contract/shell-command.ts";
 import { assertSubscriptions, objectId, parseSubscriptions } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { UserError } from "../errors.ts";
+import { UsageError, UserError } from "../errors.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
 import type { ResourceView } from "../terminal/view.ts";
@@ -87,6 +87,11 @@ export const command: CommandDefinition = {
       async run(context: Context, given: string | undefined, flags: ReplayFlags) {
         const ofMany =
           flags.since !== undefined || flags.until !== undefined || flags.failed === true || flags.missed === true;
+        if (flags.missed === true && flags.endpoint === undefined) {
+          throw new UsageError("--missed needs --endpoint: the endpoint that missed the events", {
+            hint: "To list the endpoints: service endpoints list",
+          });
+        }
         const id = given ?? (context.interactive && !ofMany ? await askForEvent(context) : undefined);
         assertOneOrMany(id, flags, {
           ofMany,
@@ -141,7 +146,7 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   const { endpoint, idempotencyKey, forwardTo } = flags;
   const body: EventReplay = endpoint === undefined ? {} : { endpoint };
   const replay = () => callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
-  const { replayed, response } =
+  const { replayed, response, failure } =
     forwardTo === undefined || context.globals.dryRun
       ? { replayed: await replay() }
       : await (await import("../forwarding/forward-replay.ts")).forwardReplay(id, forwardTo, replay, context);
@@ -150,12 +155,14 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   if (output.quiet && !output.json) {
     for (const delivery of replayed.deliveries) output.line(printable(delivery));
     if (recipients === "") throw unreceived(id);
+    if (failure !== undefined) throw failure;
     return;
   }
   if (recipients !== "") output.success(`Replayed ${id} to ${recipients}`);
   if (recipients !== "" || output.json) await output.object(replayed, REPLAY);
   if (recipients === "") throw unreceived(id);
   if (response !== undefined) output.notice(response);
+  if (failure !== undefined) throw failure;
   if (replayed.deliveries.length > 0) output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
 }
 

@@ -12,14 +12,14 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Listens for one event, replays it once the platform would send it here, and forwards it to an application on this
- * machine. Resolves with the replay and the response in words. Throws UserError if the application does not accept it.
+ * machine. Resolves with the replay, and with the response in words or why the application did not accept the event.
  */
 export async function forwardReplay(
   id: string,
   target: string,
   replay: () => Promise<Replay>,
   context: Context,
-): Promise<{ replayed: Replay; response: string }> {
+): Promise<{ replayed: Replay; response?: string; failure?: UserError }> {
   const { signal } = context;
   const flags = { forwardTo: target, route: [], header: [], ordered: false, skipVerify: false };
   const { options } = readForwardingOptions({ ...flags, concurrency: 1, retries: 0, timeout: TIMEOUT_MS }, context);
@@ -53,5 +53,6 @@ export async function forwardReplay(
   const { status, failure, url, durationMs, hint } = forwarded;
   if (isSuccess(status))
     return { replayed, response: `${url.href} responded with ${status} in ${formatDuration(durationMs)}` };
-  throw new UserError(failure?.message ?? `${url.href} responded with ${status}`, { code: "forward_failed", hint });
+  const message = failure === undefined ? `${url.href} responded with ${status}` : `${url.href}: ${failure.message}`;
+  return { replayed, failure: new UserError(message, { code: "forward_failed", hint }) };
 }

@@ -1,6 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 
@@ -36,11 +37,15 @@ describe("service open", () => {
     );
   });
 
-  it("shows the folder of the guides on a terminal", async () => {
-    const session = runInTerminal(["open", "docs", "--no-browser"], { columns: 200 });
-    expect(await session.ended).toBe(0);
-    const [, folder = ""] = /^The same pages as text: (.*)$/m.exec(session.text())!;
-    expect(readdirSync(folder)).toContain("troubleshooting.md");
+  it("prints the folder of the guides if no platform serves them, in a pipe too", async () => {
+    const port = await freePort();
+    const args = ["open", "docs", "--base-url", `http://127.0.0.1:${port}`];
+    const { exitCode, stdout, stderr } = await runCli(args);
+    expect(exitCode).toBe(0);
+    expect(readdirSync(stdout.trim())).toContain("troubleshooting.md");
+    expect(stderr).toBe(
+      `These are the pages as text. Start the platform with \`service serve --port ${port}\` to read them at http://127.0.0.1:${port}/docs/guides.\n`,
+    );
   });
 
   it("passes the URL to the desktop's browser", async () => {

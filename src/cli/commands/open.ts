@@ -2,7 +2,8 @@ import { whyNoBrowser } from "../browser.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { guidePath } from "../help-layout.ts";
-import { resolveTarget } from "../settings/connection.ts";
+import { addressOf, isLoopback } from "../../network/connect-options.ts";
+import { resolveTarget, startHint } from "../settings/connection.ts";
 import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import type { Environment } from "../../contract/environments.ts";
 
@@ -28,9 +29,15 @@ export const command: CommandDefinition = {
 
 async function runOpen(context: Context, page: Page, { browser }: { browser: boolean }): Promise<void> {
   const { output, globals, env, settings } = context;
-  const { baseUrl } = resolveTarget({ flags: globals, env, settings, project: await context.project() });
+  const target = resolveTarget({ flags: globals, env, settings, project: await context.project() });
+  const { baseUrl } = target;
   const path = PAGES[page](globals.live ? "live" : "sandbox");
   const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
+  if (page === "docs" && !output.json && (await isDown(url))) {
+    output.line(guidePath());
+    output.notice(`These are the pages as text. ${startHint(target)} to read them at ${url.href}.`);
+    return;
+  }
   const reason = browser ? whyNoBrowser(context) : undefined;
   // The URL first, which helps even if no browser opens.
   if (!output.json) output.line(url.href);
@@ -40,4 +47,13 @@ async function runOpen(context: Context, page: Page, { browser }: { browser: boo
   if (opened) output.note("Opened in your browser.");
   else if (browser)
     output.note(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}. Open the URL yourself.`);
+}
+
+const PROBE_MS = 500;
+
+/** Returns true if no platform listens there, which is known of this machine only. */
+async function isDown(url: URL): Promise<boolean> {
+  if (!isLoopback(url.hostname)) return false;
+  const { acceptsConnections } = await import("../../network/port-probe.ts");
+  return (await acceptsConnections(addressOf(url), PROBE_MS)) === false;
 }

@@ -1,5 +1,6 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
+import { problemDetail } from "../../contract/problem-detail.ts";
 import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
 import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
 import { printable } from "../terminal/printable.ts";
@@ -316,7 +317,8 @@ function indented(text: string, { indent, width }: Layout): string[] {
 const MAX_RESPONSE_LINES = 3;
 
 /** Returns the title of an HTML page or the first lines of a response, and how much more there is. */
-function excerptLines(excerpt: string, layout: Layout): string[] {
+function excerptLines(body: string, layout: Layout): string[] {
+  const excerpt = problemDetail(body) ?? body;
   if (layout.fold === undefined) return responseLines(excerpt, layout);
   const title = /^\s*<(?:!doctype|html)/i.test(excerpt) ? /<title[^>]*>([^<]*)/i.exec(excerpt)?.[1]?.trim() : undefined;
   if (title === undefined && responseLines(excerpt, layout).length <= MAX_RESPONSE_LINES)

@@ -21,7 +21,10 @@ export const command: CommandDefinition = {
         flag("--url <url>", "URL of an existing platform to use instead", { conflicts: "port" }),
         flag("--forward-to <target>", "Where your app receives events (default: localhost:3000/webhooks)"),
         flag("--run <command>", "Command that starts your app, or none (default: from package.json)"),
-        flag("--write-env <file>", "File for the signing secret and the API key, or none (default: .env.local)"),
+        flag(
+          "--write-env <file>",
+          "File next to service.yaml for the signing secret and the API key, or none (default: .env.local)",
+        ),
         flag("--seed <file>", "Fixture to send once per database"),
         flag("--yes", "Accept the defaults without prompting"),
         flag("--force", "Replace an existing service.yaml"),

@@ -44,6 +44,8 @@ export async function runInit(flags: InitFlags, context: Context): Promise<void>
   if (output.json) return await output.document({ file: path, project });
   if (!output.terminal) return output.line(path);
   output.success(`Wrote ${PROJECT_FILE}${ignored ? `, and added ${project.env!.file} to .gitignore` : ""}`);
+  const { url } = project.platform ?? {};
+  if (url === undefined && !flags.yes) await (await import("../../database/driver.ts")).offerDriver(context);
   output.note("Next: service dev");
 }
 

@@ -90,7 +90,8 @@ In a pipe           Lists: one line per item, tab-separated values, no header
                     tab
 --json              One JSON document: the API's object, or an array of objects
                     for a list;
-                    streaming commands print one object per line
+                    streaming commands, and those with --count, print one object
+                    per line
 --fields a,b        Only these fields, in JSON and in tables; dots select nested
                     fields: metadata.plan
 --jq EXPRESSION     Filters the JSON with jq, which need not be installed;

@@ -67,7 +67,7 @@ export const command: CommandDefinition = {
     flag("--print-secret", "Print the signing secret and exit", { default: false }),
     flag(
       "--write-env <file[:name]>",
-      "Write the signing secret to this .env file (default name: SERVICE_WEBHOOK_SECRET)",
+      "Write the signing secret to this .env file, in the current folder unless a path is given (default name: SERVICE_WEBHOOK_SECRET)",
       { parse: parseEnvTarget },
     ),
     flag("--ready-file <file>", "File to write once the listener is ready; removed at exit", {

@@ -38,7 +38,7 @@ export const command: CommandDefinition = {
     pairsFlag("--override <path=value>", "Field of the object: amount=500, metadata.plan=pro"),
     flag("--data <file>", "JSON file with the complete data.object; - for stdin"),
     flag("--edit", "Edit the object in $VISUAL or $EDITOR first"),
-    flag("--count <number>", "Number of events", { parse: wholeNumber(1), default: 1 }),
+    flag("--count <number>", "Number of events; with --json, one line for each", { parse: wholeNumber(1), default: 1 }),
     flag("--rate <rate>", "Maximum rate: 50/s, 600/m", { parse: parseRate }),
     flag("--fixture <file>", "JSON or YAML file of API calls to send instead; - for stdin", {
       conflicts: ["override", "data", "edit", "count", "rate"],

@@ -1,6 +1,14 @@
 import { formatResponse, type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
 import { type Check, countsOf, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
-import { accepting, judgeFirst, LOAD, respondsInTime, timeoutOf, VALID_DELIVERY } from "./checks/accepting.ts";
+import {
+  accepting,
+  judgeFirst,
+  LOAD,
+  respondsInTime,
+  timeoutOf,
+  UnreachableError,
+  VALID_DELIVERY,
+} from "./checks/accepting.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
 import type { Provider } from "./samples.ts";
 import { signingMistake } from "./signing-mistake.ts";
@@ -41,8 +49,7 @@ export interface CheckResult {
   duration_ms: number;
 }
 
-/** Null if nothing was there to grade. */
-type Grade = "A" | "B" | "C" | "D" | "F" | null;
+type Grade = "A" | "B" | "C" | "D" | "F";
 
 export interface ReceiverReport {
   object: "receiver_check";
@@ -95,6 +102,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   };
 
   const response = await firstResponse(subject, options);
+  if (isDisconnection(response)) throw new UnreachableError(response);
   const [valid, inTime] = judgeFirst(response, provider.scheme);
   const mistake = isRejected(response)
     ? ((await signingMistake(subject)) ?? valid.fix ?? options.rejectedFix)
@@ -125,9 +133,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     object: "receiver_check",
     url: url.href,
     passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
-    ...(isDisconnection(response)
-      ? { grade: null, verdict: `No receiver was graded: ${response.failure!.message}.` }
-      : gradeOf(results, checks, broken)),
+    ...gradeOf(results, checks, broken),
     counts: countsOf(results),
     duration_ms: Math.round(clock.elapsed() - started),
     checks: results,

@@ -5,6 +5,7 @@ import { createIdGenerator } from "../../contract/ids.ts";
 import type { Clock } from "../../receiver-check/exchange.ts";
 import type { Observer } from "../../receiver-check/observer.ts";
 import { PROVIDER_PAYLOADS } from "../../receiver-check/provider-payloads.ts";
+import { UnreachableError } from "../../receiver-check/checks/accepting.ts";
 import { checkReceiver, type CheckResult, type ReceiverReport } from "../../receiver-check/run.ts";
 import { Template, TemplateError } from "../../receiver-check/samples.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
@@ -12,7 +13,7 @@ import { SignatureError } from "../../webhooks/index.ts";
 import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
 import { parseEventType } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
-import { asUsage, UsageError } from "../errors.ts";
+import { asUsage, EXIT_CODES, UsageError, UserError } from "../errors.ts";
 import { signingError } from "./secrets.ts";
 
 interface CheckRequest {
@@ -65,6 +66,14 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
   } catch (error) {
     if (error instanceof TemplateError) throw new UsageError(`The payload ${error.message}`, { cause: error });
     if (error instanceof SignatureError) throw signingError(error);
+    if (error instanceof UnreachableError) {
+      throw new UserError(`Cannot check the receiver: ${error.message}`, {
+        hint: error.fix,
+        exitCode: EXIT_CODES.unreachable,
+        code: "receiver_unreachable",
+        cause: error,
+      });
+    }
     throw error;
   }
 }

@@ -11,8 +11,7 @@ export type Check = Omit<CheckResult, "group"> & { group: string };
 
 /** What all reports have in common. */
 export interface CheckReport extends Pick<ReceiverReport, "passed" | "verdict" | "counts" | "duration_ms"> {
-  /** Null if nothing was there to grade. */
-  grade: string | null;
+  grade: string;
   checks: readonly Check[];
 }
 
@@ -56,7 +55,7 @@ export function checkLine({ status, level, id, seen, explanation, fix }: Check):
 
 /** The end of the report in a pipe. */
 function gradeLine({ grade, verdict, counts }: CheckReport): string {
-  return ["GRADE", grade ?? "none", formatCounts(counts), verdict].join("\t");
+  return ["GRADE", grade, formatCounts(counts), verdict].join("\t");
 }
 
 /** Renders the report on something for a terminal: a line per check, and below a failure its cause and fix. */
@@ -86,7 +85,7 @@ function reportLines(
     const text = `${left.length} more: ${left[0]!.seen}`;
     lines.push("", ...foldText(text, width, MAX_LINES).map((line) => styles.dim(line)));
   }
-  const grade = styles.strong(report.grade === null ? "No grade" : `Grade ${report.grade}`);
+  const grade = styles.strong(`Grade ${report.grade}`);
   lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${formatCounts(report.counts)}`);
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }

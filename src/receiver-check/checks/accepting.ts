@@ -42,24 +42,32 @@ export function judgeFirst(response: Response, scheme: Scheme): [valid: Finding,
   if (response.failure?.kind === "timeout") {
     return [skipped(SENT, "No response in time"), { status: "failed", sent: SENT, seen }];
   }
-  const inTime: Finding =
-    response.status === undefined
-      ? skipped(SENT, "No response")
-      : {
-          status: "passed",
-          sent: SENT,
-          seen: `response in ${formatDuration(response.milliseconds)}${response.isRepeated ? " at the second try" : ""}`,
-        };
+  const inTime: Finding = {
+    status: "passed",
+    sent: SENT,
+    seen: `response in ${formatDuration(response.milliseconds)}${response.isRepeated ? " at the second try" : ""}`,
+  };
   if (isAccepted(response)) return [{ status: "passed", sent: SENT, seen }, inTime];
   return [{ status: "failed", sent: SENT, seen, ...adviceFor(response, scheme) }, inTime];
 }
 
-function adviceFor({ status, failure, excerpt, location }: Response, scheme: Scheme): Pick<Finding, "fix"> {
+/** Without a connection, there is nothing to check. */
+export class UnreachableError extends Error {
+  override name = "UnreachableError";
+  readonly fix: string;
+
+  constructor({ failure }: Response) {
+    super(failure?.message);
+    this.fix =
+      failure?.kind === "refused"
+        ? "Start the receiver, and check the port."
+        : "Check the receiver's log: it may have crashed, or not support this protocol.";
+  }
+}
+
+function adviceFor({ status = 0, excerpt, location }: Response, scheme: Scheme): Pick<Finding, "fix"> {
   const said = saidMistake(excerpt, scheme);
   if (said !== undefined) return { fix: said };
-  if (failure?.kind === "refused") return { fix: "Start the receiver, and check the port." };
-  if (status === undefined)
-    return { fix: "Check the receiver's log: it may have crashed, or not support this protocol." };
   if (status >= 500) return { fix: "Check the receiver's log: a valid delivery caused an error." };
   if (status === 404 || status === 405) return { fix: "Check the path: nothing there accepts a POST." };
   if (status >= 300 && status < 400) {

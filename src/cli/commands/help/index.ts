@@ -64,7 +64,7 @@ you. A stored key is sent only to the URL that it was stored for.
 4    Not signed in (401)
 5    Forbidden (403)
 6    Rate limited, after retries (429)
-7    Cannot reach the platform
+7    Cannot reach the platform, or the receiver of webhooks check
 129  The terminal was closed
 130  Interrupted by Ctrl-C
 143  Terminated

@@ -74,7 +74,7 @@ function splitScheme(text: string): { scheme: string; rest: string } {
   if (match === null) return { scheme: "http", rest: text };
   const scheme = match[1]!.toLowerCase();
   if (scheme !== "http" && scheme !== "https") {
-    throw new TargetError(`cannot forward to "${scheme}://": use http:// or https://`);
+    throw new TargetError(`cannot forward to "${text}": use http:// or https://`);
   }
   return { scheme, rest: match[2]! };
 }

@@ -18,7 +18,7 @@ describe("errors in service.yaml", () => {
     ["forward:\n  retrys: 1", "service.yaml:2:3: forward.retrys: unknown key; did you mean retries?"],
     ["forward:\n  retries: many", 'service.yaml:2:12: forward.retries: must be a whole number, not the string "many"'],
     ["forward: { retries: 101 }", "service.yaml:1:21: forward.retries: must be at most 100"],
-    ["forward: { to: ftp://x }", 'service.yaml:1:16: forward.to: cannot forward to "ftp://": use http:// or https://'],
+    ["forward: { to: ftp://x }", 'service.yaml:1:16: forward.to: cannot forward to "ftp://x": use http:// or https://'],
     [
       "forward: { routes: { ordr.*: 3000 } }",
       "service.yaml:1:22: forward.routes.ordr.*: unknown event type; did you mean order.*?",
@@ -309,7 +309,7 @@ describe("service dev init", () => {
   });
 
   it.each([
-    [["--forward-to", "ftp://x"], '--forward-to: cannot forward to "ftp://": use http:// or https://'],
+    [["--forward-to", "ftp://x"], '--forward-to: cannot forward to "ftp://x": use http:// or https://'],
     [["--forward-to", "abc"], '--forward-to: "abc" has no port: give a host and a port, for example localhost:3000'],
     [["--url", "nope"], '--url: "nope" is not a URL'],
   ])("rejects %j and writes nothing", async (flags, message) => {

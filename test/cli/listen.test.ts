@@ -73,7 +73,7 @@ describe("flags of service listen", () => {
   it.each([
     [["--route", "order=3000"], /unknown event type "order"/],
     [["--route", "order.*"], /is not in the form events=target/],
-    [["--route", "order.*=ftp://x"], /--route: cannot forward to "ftp:/],
+    [["--route", "order.*=ftp://x"], /--route: cannot forward to "ftp:\/\/x"/],
     [["--chaos", "noise=1"], /--chaos: unknown fault "noise"/],
     [["--chaos", "reorder=1", "--ordered"], /cannot be combined with/],
     [["--since", "yesterday"], /now, last, an age/],

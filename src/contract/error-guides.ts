@@ -20,7 +20,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy:
       "Read `errors`: each entry names a field, as a JSON pointer into the body (`/email`) or as `?name` for a query parameter, and says what is expected. Correct all of them and send the request again, with the same Idempotency-Key if it had one.",
     example: {
-      detail: "phone: must be an E.164 phone number, + and digits only, such as +442071838750",
+      detail: "phone must be an E.164 phone number, + and digits only, such as +442071838750.",
       errors: [
         {
           pointer: "/phone",
@@ -388,7 +388,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   event_damaged: {
     meaning: "The stored event is damaged and can no longer be read or sent.",
     cause: "Its body does not match its checksum: the database file was damaged. The platform has logged it.",
-    remedy: "Read the resource itself: it has the current state. Operators: check the database with service db check.",
+    remedy:
+      "Read the resource itself: it has the current state. Operators: check the database with `service db check`.",
     example: {
       detail: "The stored event evt_4Vf8aTqz0bKm2sNw9XyRcd is damaged: its body does not match its checksum.",
     },

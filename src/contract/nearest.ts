@@ -15,6 +15,13 @@ export function nearest(name: string, candidates: readonly string[]): string[] {
     .map(({ candidate }) => candidate);
 }
 
+/** Returns the probable meanings of a misspelled path. The version that all paths begin with makes none of them closer. */
+export function nearestPaths(path: string, candidates: readonly string[]): string[] {
+  const version = /^\/v\d+(?=\/)/.exec(path)?.[0] ?? "";
+  const rests = candidates.filter((one) => one.startsWith(version)).map((one) => one.slice(version.length));
+  return nearest(path.slice(version.length), [...new Set(rests)]).map((rest) => version + rest);
+}
+
 function distanceTo(typed: string, candidate: string): number {
   if (typed.length >= 3 && candidate.startsWith(typed)) return 1;
   return editDistance(typed, candidate);

@@ -61,27 +61,33 @@ describe("paths and queries", () => {
   });
 
   it("suggests existing paths for an unknown path", async () => {
-    expect(await get("/v1/nothing/of/the/kind")).toMatch(/ For a list of paths, see \/docs\.$/);
+    expect(await get("/v1/custmers")).toMatch(/ Did you mean \/v1\/customers\?$/);
+  });
+
+  it.each(["/v1/nothing/of/the/kind", "/v1/nope"])("suggests nothing for %s, which resembles no path", async (path) => {
+    expect(await get(path)).toBe(`The path ${path} does not exist. For a list of paths, see /docs.`);
   });
 
   it.each([
-    ["limit=0", "?limit: must be at least 1"],
-    ["limit=101", "?limit: must be at most 100"],
+    ["limit=0", "?limit must be at least 1."],
+    ["limit=101", "?limit must be at most 100."],
     ["foo=1", "known parameters: limit, cursor, email"],
   ])("%s", async (query, message) => {
     expect(await get(`/v1/customers?${query}`)).toContain(message);
   });
 
   it("explains that an operation has no parameters", async () => {
-    expect(await get("/v1/me?verbose=1")).toBe("?verbose: is not a parameter of this request, which has none");
+    expect(await get("/v1/me?verbose=1")).toBe("?verbose is not a parameter of this request, which has none.");
   });
 });
 
 describe("bodies", () => {
   it.each([
     ["null", "The body must be an object"],
-    ['{"email":""}', "email: must be an email address"],
-    ['{"email":"a@example.com","name":""}', "name: must not be empty"],
+    ['{"email":""}', "email must be an email address"],
+    ['{"email":1,"name":""}', "email must be a string. 1 more error: see `errors`."],
+    ["{}", "email is required."],
+    ['{"email":"a@example.com","name":""}', "name must not be empty."],
     ["\ufeff{}", "byte order mark"],
     ['{"email":"a', "Unterminated string in JSON (at character 12)"],
     ['{"email":"a\nb"}', "Bad control character in string literal in JSON (at character 12)"],

@@ -40,9 +40,11 @@ export function shorten(text: string): string {
 /** Returns the error for a request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;
-  const field = first.pointer === "" ? "The body" : `${first.pointer.replace(/^\//, "").replaceAll("/", ".")}:`;
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : "";
-  return new ApiError("invalid_request", `${field} ${first.detail}${more}`, { members: { errors } });
+  const field = first.pointer === "" ? "The body" : first.pointer.replace(/^\//, "").replaceAll("/", ".");
+  const count = errors.length - 1;
+  const sentence = `${field} ${first.detail}${first.detail.endsWith("?") ? "" : "."}`;
+  const more = count === 0 ? "" : ` ${count} more error${count === 1 ? "" : "s"}: see \`errors\`.`;
+  return new ApiError("invalid_request", `${sentence}${more}`, { members: { errors } });
 }
 
 /** Returns the error for a field that names an object that does not exist. */

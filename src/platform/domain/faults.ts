@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { nearestPaths } from "../../contract/nearest.ts";
 import { OPERATIONS } from "../../contract/operations.ts";
 import type { Fault, FaultCreate, FaultList } from "../../contract/schemas/fault.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
@@ -47,7 +47,10 @@ export async function createFault(tx: Transaction, context: RequestContext, inpu
 function problemsOfMatch({ method, path }: FaultCreate["match"]): FieldError[] {
   const matching = FAULTABLE.filter((operation) => isMatch(path, likeIn(path, operation.path)));
   if (matching.length === 0) {
-    const [guess] = nearest(path, [...new Set(FAULTABLE.map((operation) => operation.path))]);
+    const [guess] = nearestPaths(
+      path,
+      FAULTABLE.map((operation) => operation.path),
+    );
     const help = guess === undefined ? "GET /openapi.json lists the paths" : `did you mean ${guess}?`;
     return [
       { pointer: "/match/path", code: "no_operation", detail: `matches no operation that can get a fault; ${help}` },

@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { HEADERS } from "../../contract/headers.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { nearestPaths } from "../../contract/nearest.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Activity } from "../observability/activity.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
@@ -249,7 +249,10 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
       headers: { Allow: allow },
     });
   }
-  const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
+  const [guess] = nearestPaths(
+    path,
+    routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")),
+  );
   const help = guess === undefined ? " For a list of paths, see /docs." : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `The path ${path.slice(0, 200)} does not exist.${help}`);
 }

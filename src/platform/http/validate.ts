@@ -267,8 +267,8 @@ function inspectFieldsOf({
 
 /** What the keys of a map must be, by its pointer. */
 const KEY_RULES: Readonly<Record<string, string>> = {
-  "/metadata": `a metadata key must have 1 to ${LIMITS.metadataKeyLength} characters`,
-  "/headers": `a header name must have 1 to ${LIMITS.endpointHeaderNameLength} characters`,
+  "/metadata": `must have a name of 1 to ${LIMITS.metadataKeyLength} characters`,
+  "/headers": `must have a name of 1 to ${LIMITS.endpointHeaderNameLength} characters`,
 };
 
 function unknownField(pointer: string, name: string, knownFields: readonly string[]): FieldError {

@@ -44,7 +44,7 @@ describe.each([
       expect(created).toHaveLength(3);
       const rejected = responses.filter(({ status }) => status === 400);
       expect(rejected).toHaveLength(AT_ONCE - 3);
-      expect(rejected[0]!.body.detail).toBe("amount: exceeds what is left of the payment");
+      expect(rejected[0]!.body.detail).toBe("amount exceeds what is left of the payment.");
       expect((await apis[0]!("GET", `/v1/refunds?payment=${payment.id}`)).body.data).toHaveLength(3);
     }
   });

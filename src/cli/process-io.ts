@@ -66,7 +66,7 @@ export function withCommandName(text: string, name: string, commands: readonly s
   if (name === "service") return text;
   // Not `/etc/service status`; but after the code of a color, which ends with a letter.
   const inText = new RegExp(
-    `(?<=\\u001B\\[[\\d;]*m|(?<![\\w./@-]))service(?= (?:${commands.join("|")})\\b| --help\\b)`,
+    `(?<=\\u001B\\[[\\d;]*m|(?<![\\w./@-]))service(?= (?:${commands.join("|")})\\b| --help\\b| \\[options\\])`,
     "g",
   );
   return text.replace(inText, () => name);

@@ -182,6 +182,12 @@ describe("commands to copy", () => {
     );
   });
 
+  it("are the same in the synopsis of the whole program", () => {
+    expect(withCommandName("service [options] [command]", "npx service-cli", ["events"])).toBe(
+      "npx service-cli [options] [command]",
+    );
+  });
+
   it("begin with npx if npx started the command", async () => {
     const { cwd, env } = shell();
     expect(await hint({ cwd, env: { ...env, npm_command: "exec" } })).toContain("`npx service-cli login`");

@@ -45,12 +45,12 @@ export async function buildGuides(root, folder) {
   const entries = [
     ...OPERATIONS.map(({ name, summary, details = "", method, path }) => {
       const { labels } = RESOURCES[kindOfPath(path)];
-      const url = `/docs/reference/${referenceName(labels)}#${name}`;
+      const url = `/docs/reference/${referenceName(labels)}.html#${name}`;
       return { title: summary, page: `API: ${labels}`, url, words: `${details} ${method} ${path}` };
     }),
     ...EVENT_TYPES.map((type) => {
       const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());
-      const url = `/docs/reference/webhooks-${referenceName(type.split(".", 1)[0])}#on${name}`;
+      const url = `/docs/reference/webhooks-${referenceName(type.split(".", 1)[0])}.html#on${name}`;
       return { title: type, page: "API: Webhooks", url, words: "Event type" };
     }),
   ];
@@ -253,7 +253,7 @@ function htmlOf({ page, content, sections, groups, previous, next, siteHeader })
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="description" content="${escape(descriptionOf(page)).replaceAll('"', "&quot;")}">
-<title>${escape(page.title)} · service</title>
+<title>${escape(page.title)} · Service</title>
 <link rel="stylesheet" href="style.css">
 <script type="module" src="script.js"></script>
 </head>

@@ -26,7 +26,7 @@ function relative(text) {
   return text
     .replaceAll(/"\/docs\/guides\/([\w.-]*)/g, '"$1')
     .replaceAll(/"\/docs(#[\w-]*)?"/g, '"api.html$1"')
-    .replaceAll(/"\/docs\/reference\/([\w-]+)(#[\w-]*)?"/g, '"reference-$1.html$2"')
+    .replaceAll(/"\/docs\/reference\/([\w-]+\.html)(#[\w-]*)?"/g, '"reference-$1$2"')
     .replaceAll(/"\/problems"/g, '"errors.html"')
     .replaceAll(/"\/problems\/(\w+)"/g, '"errors.html#$1"')
     .replaceAll('"/openapi.json"', '"openapi.json"')
@@ -57,7 +57,7 @@ async function reference() {
       ["api.html", start],
       ["openapi.json", await textOf("/openapi.json")],
     ];
-    for (const name of names) pages.push([`reference-${name}.html`, await textOf(`/docs/reference/${name}`)]);
+    for (const name of names) pages.push([`reference-${name}.html`, await textOf(`/docs/reference/${name}.html`)]);
     const paths = linkedFrom(pages.map(([, text]) => text).join(""), /"\/dashboard\/assets\/([^"]+)"/g);
     const assets = await Promise.all(paths.map(async (name) => [name, await textOf(`/dashboard/assets/${name}`)]));
     return [

@@ -84,12 +84,12 @@ describe("the guides at /docs/guides", () => {
     for (const [words, expected] of [
       ["raw body", "receiving-webhooks.html"],
       ["service webhooks check", "commands-webhooks.html"],
-      ["cancel delivery", "/docs/reference/deliveries#cancelDelivery"],
+      ["cancel delivery", "/docs/reference/deliveries.html#cancelDelivery"],
       ["idempotency_key_reused", "errors.html#idempotency_key_reused"],
       ["install", "quick-start.html#install"],
       ["quick start", "quick-start.html#quick-start"],
       ["ECONNREFUSED", "troubleshooting.html"],
-      ["payment.failed", "/docs/reference/webhooks-payment#onPaymentFailed"],
+      ["payment.failed", "/docs/reference/webhooks-payment.html#onPaymentFailed"],
       ["port in use", "troubleshooting.html"],
     ] as const) {
       await page.keyboard.press("/");
@@ -112,7 +112,7 @@ describe("the guides at /docs/guides", () => {
   });
 
   inChromium("have the same search and header on the pages of the API reference", async () => {
-    await page.goto(`${platform.baseUrl}/docs/reference/orders`);
+    await page.goto(`${platform.baseUrl}/docs/reference/orders.html`);
     await page.locator("#search input").fill("raw body");
     await page.locator('#search ol a[href*="receiving-webhooks.html"]').first().click();
     await page.waitForURL(/\/docs\/guides\/receiving-webhooks\.html#/);

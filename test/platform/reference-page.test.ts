@@ -25,7 +25,7 @@ async function textOf(path: string): Promise<string> {
 
 /** Returns the paths of all pages of the reference. */
 async function pages(): Promise<string[]> {
-  const found = (await textOf("/docs")).matchAll(/href="(\/docs\/reference\/[\w-]+)"/g);
+  const found = (await textOf("/docs")).matchAll(/href="(\/docs\/reference\/[\w-]+\.html)"/g);
   return ["/docs", ...new Set([...found].map(([, path]) => path!))];
 }
 
@@ -97,14 +97,19 @@ describe("the API reference", () => {
     const response = await fetch(url, { headers: { Accept: "text/html" } });
     expect([response.status, await response.text()]).toEqual([
       404,
-      expect.stringContaining('href="/docs/reference/orders"'),
+      expect.stringContaining('href="/docs/reference/orders.html"'),
     ]);
     expect(await (await fetch(url)).json()).toMatchObject({ code: "not_found" });
   });
 
+  it("has addresses that end with .html, like the guides", async () => {
+    const url = `${cli.platform.baseUrl}/docs/reference/orders`;
+    expect(await fetch(url)).toMatchObject({ status: 200, url: `${url}.html` });
+  });
+
   it("redirects a link to an operation on the first page to the operation's own page", async () => {
     await open("#createCustomer");
-    await page.waitForURL(/\/docs\/reference\/customers#createCustomer$/);
+    await page.waitForURL(/\/docs\/reference\/customers\.html#createCustomer$/);
     await page.locator("#createCustomer").getByText("curl -X POST").waitFor();
   });
 

@@ -71,7 +71,13 @@ function referenceRoutes(
   app.get<{ Params: { group: string } }>(
     `${REFERENCE_PATH}/:group`,
     { config: { compress: true } },
-    async (request, reply) => show(request.params.group, request, reply),
+    async (request, reply) => {
+      const [, group] = /^(.*)\.html$/.exec(request.params.group) ?? [];
+      if (group !== undefined) return await show(group, request, reply);
+      const pages = await (built ??= build());
+      if (pages.has(request.params.group)) return await reply.redirect(`${request.params.group}.html`, 308);
+      return await show(request.params.group, request, reply);
+    },
   );
 }
 

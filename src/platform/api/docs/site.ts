@@ -12,7 +12,7 @@ type Section = keyof typeof SECTIONS;
 export function siteHeader(guides: string, current: Section): Html {
   const hrefOf = (page: string): string => (page.startsWith("/") ? page : `${guides}${page}`);
   return html`<header>
-    <a class="brand" href="${hrefOf("index.html")}">service <span>Documentation</span></a>
+    <a class="brand" href="${hrefOf("index.html")}">Service <span>Documentation</span></a>
     <div id="search" data-index="${hrefOf("search.json")}" hidden>
       <input
         type="search"
@@ -58,7 +58,7 @@ export function sitePage({ title, section, menu, content }: SitePage, files: Sit
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        <title>${title} · service</title>
+        <title>${title} · Service</title>
         <link rel="icon" href="${files.icon}" />
         <link rel="stylesheet" href="${files.style}" />
         <script type="module" src="${files.script}"></script>

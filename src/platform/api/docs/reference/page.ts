@@ -138,7 +138,7 @@ function steps(previous: Group | undefined, next: Group | undefined): Html {
 }
 
 function hrefOf({ name }: Group, operationId?: string): string {
-  return `${REFERENCE_PATH}/${idOf(name)}${operationId === undefined ? "" : `#${operationId}`}`;
+  return `${REFERENCE_PATH}/${idOf(name)}.html${operationId === undefined ? "" : `#${operationId}`}`;
 }
 
 function introduction({ info }: OpenApiDocument, baseUrl: string): Html {

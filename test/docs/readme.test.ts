@@ -1,8 +1,11 @@
+import { spawn as spawnProcess } from "node:child_process";
+import { once } from "node:events";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { Stripe } from "stripe";
 import { expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
 import type { ReceiverReport } from "../../src/receiver-check/run.ts";
 import { type DevProject, makeProject } from "../cli/support/dev-project.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
@@ -10,6 +13,7 @@ import { receiverWith, type Verifier, VERIFIERS } from "../receiver-check/suppor
 import { freePort } from "../support/free-port.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
+import { install } from "./application-folder.ts";
 import { blocksOf, filesOf } from "./pages.ts";
 
 const README = "../README.md";
@@ -41,7 +45,7 @@ it("the check of README.md grades a receiver of Stripe by its effects", async ()
   application.close();
 });
 
-it("the failed check in README.md is what a terminal shows for a receiver without a tolerance", async () => {
+it("the failed check in docs/providers.md is what a terminal shows for a receiver without a tolerance", async () => {
   const { webhooks } = new Stripe("sk_test_unused");
   const verify: Verifier = (body, headers, secret) =>
     webhooks.constructEvent(body, String(headers["stripe-signature"]), secret, 0).id;
@@ -52,9 +56,30 @@ it("the failed check in README.md is what a terminal shows for a receiver withou
     columns: 100,
   });
   expect(await session.ended).toBe(1);
-  const quote = blocksOf(README).find(({ text }) => text.includes("✗"))!.text;
+  const quote = blocksOf("providers.md").find(({ text }) => text.includes("✗"))!.text;
   const withoutTimes = (text: string): string => text.replaceAll(/\d+ ms/g, "… ms");
   expect(withoutTimes(session.text())).toContain(withoutTimes(quote));
+});
+
+it("the job of README.md passes for its receiver, and writes a report", async () => {
+  const project = await makeProject({
+    "receiver.mjs": filesOf(README).get("receiver.mjs")!.replace("3000", "APP_PORT"),
+    "package.json": JSON.stringify({ scripts: { start: "node receiver.mjs" } }),
+  });
+  install(project.folder, ["service-cli"]);
+  const { text } = blocksOf(README).find(({ language }) => language === "yaml")!;
+  const { env, steps } = parse(text) as { env: Record<string, string>; steps: { run: string }[] };
+  const script = steps.map(({ run }) => run.replace("npm ci && ", "").replace("3000", String(project.appPort)));
+  const job = spawnProcess("bash", ["-e", "-c", script.join("\n")], {
+    cwd: project.folder,
+    env: { ...project.env, PATH: process.env["PATH"]!, npm_config_update_notifier: "false", ...env },
+    detached: true,
+    stdio: "ignore",
+  });
+  // The receiver runs on.
+  onTestFinished(() => void process.kill(-job.pid!, "SIGTERM"));
+  expect((await once(job, "exit"))[0]).toBe(0);
+  expect(project.read("webhooks.xml")).toContain('failures="0"');
 });
 
 /** A shell with a prompt, where `service` is another program, as on Debian. */

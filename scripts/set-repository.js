@@ -5,7 +5,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const PLACEHOLDER = "https://github.com/OWNER/REPOSITORY";
+const PLACEHOLDER_PATH = "OWNER/REPOSITORY";
+const PLACEHOLDER = `https://github.com/${PLACEHOLDER_PATH}`;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const markdown = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const pages = ["README.md", ...markdown.map((name) => `docs/${name}`)];
@@ -16,7 +17,7 @@ const url = given.replace(/(\.git|\/)$/, "");
 
 if (given === "--check") {
   const unset = ["package.json", ...pages].filter(
-    (file) => read(file).includes(PLACEHOLDER) || linksOf(file).length > 0,
+    (file) => read(file).includes(PLACEHOLDER_PATH) || linksOf(file).length > 0,
   );
   if (unset.length === 0) process.exit(0);
   fail(`${unset.join(", ")}: no repository; run \`node scripts/set-repository.js ${PLACEHOLDER}\``);
@@ -28,7 +29,8 @@ manifest.homepage = `${url}#readme`;
 manifest.bugs = { url: `${url}/issues` };
 writeFileSync(join(root, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 for (const page of pages) {
-  let text = read(page).replaceAll(current, url);
+  // A workflow names the repository without its host.
+  let text = read(page).replaceAll(current, url).replaceAll(PLACEHOLDER_PATH, new URL(url).pathname.slice(1));
   for (const { link, path, anchor } of linksOf(page)) text = text.replace(link, `](${url}/blob/HEAD/${path}${anchor})`);
   writeFileSync(join(root, page), text);
 }

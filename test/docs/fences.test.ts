@@ -110,6 +110,8 @@ async function runPage(page: string): Promise<void> {
   // As `npm init` writes it, unless the page says otherwise.
   const isModule = pagesWith(page).some((name) => textOf(name).includes("npm pkg set type=module"));
   writeIn(folder, "package.json", JSON.stringify({ type: isModule ? "module" : "commonjs" }));
+  // For `npx service-cli`: readers have installed the package, as the front page says.
+  install(folder, ["service-cli"]);
   if (!startsPlatform) writeFileSync(join(folder, "key.txt"), platform.sandboxKey);
   for (const other of pagesWith(page).slice(0, -1)) {
     install(folder, blocksOf(other).flatMap(packagesIn));

@@ -48,8 +48,8 @@ describe("the YAML in docs/testing-receivers.md", () => {
     expect([...errors, ...warnings]).toEqual([]);
   });
 
-  it("is a fixture that can be sent, a workflow, and services that refer to each other", () => {
-    expect(blocks).toHaveLength(3);
+  it("is a fixture that can be sent, a workflow, steps, and services that refer to each other", () => {
+    expect(blocks).toHaveLength(4);
     expect(checkFixture(parse(files.get("shop.yaml")!)).mistakes).toEqual([]);
     for (const step of steps) expect(Object.keys(step).some((key) => key === "uses" || key === "run")).toBe(true);
     const names = Object.keys(compose.services);
@@ -86,7 +86,7 @@ it("the Stripe receiver in docs/providers.md passes every check, with the flags 
   const receiver = spawn(process.execPath, ["stripe.js"], { cwd: folder, env: cliEnv(env), detached: true });
   groups.push(receiver);
   const { text } = blocksOf(page).find((block) => block.text.includes("node stripe.js"))!;
-  const [, command = ""] = /service (webhooks check .*)$/m.exec(text) ?? [];
+  const [, command = ""] = /service-cli (webhooks check .*)$/m.exec(text) ?? [];
   const args = command.replace("localhost:3000", `localhost:${port}`).split(" ");
   const { stdout } = await runCli([...args, "--sink", sink!, "--wait", "20s", "--json"], {
     cwd: folder,

@@ -28,5 +28,6 @@ it("scripts/set-repository.js completes package.json and the links that leave th
   });
   expect(read("README.md")).toContain(`](${URL_OF_REPOSITORY}/blob/HEAD/SECURITY.md)`);
   expect(read("README.md")).toContain("](docs/tutorial.md)");
+  expect(read("docs/testing-receivers.md")).toContain("uses: acme/service@v0.1.0\n");
   expect(read("docs/authentication.md")).toContain(`repo: ${URL_OF_REPOSITORY}\n`);
 });

@@ -18,6 +18,7 @@ import {
 import { apiPath } from "../../client/base-url.ts";
 import { ApiError } from "../../client/errors.ts";
 import type { Client } from "../../client/http.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { UsageError } from "../errors.ts";
 import { failureOf } from "../failure.ts";
@@ -262,7 +263,7 @@ function addReceiver({ events = "order.completed", framework, url }: Readonly<Re
   return `Add a webhook receiver for ${events} to ${application}.
 
 1. Read the resources service://docs/receiving-webhooks and service://docs/webhooks-library.
-2. Add a route that takes POST requests, with the adapter of the package service-webhooks for the framework. It must verify the signature over the raw body, store the event ID in a unique column before it acts, and return 2xx within 10 seconds.
+2. Add a route that takes POST requests, with the adapter of the package service-webhooks for the framework. It must verify the signature over the raw body, store the event ID in a unique column before it acts, and return 2xx within ${LIMITS.deliverySeconds} seconds.
 3. Read the signing secret from the environment variable SERVICE_WEBHOOK_SECRET. Never write it to a file under version control.
 4. Create an endpoint with create_webhook_endpoint for ${address}, and give the user its secret. If the platform cannot reach the application, ask the user to run \`service listen --forward-to <URL>\` instead.
 5. Send an event with trigger_event, wait for it with wait_for_event, and read its delivery with list_deliveries and get_delivery. Use explain if it failed.

@@ -15,7 +15,7 @@ createServer(
     console.log("verified", event.type, event.id);
     response.writeHead(204).end();
   }),
-).listen(3000);`;
+).listen(3000, "127.0.0.1");`;
 
 const HIDDEN_AS = "service-quick-start";
 

@@ -237,7 +237,7 @@ function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause,
   }
   return {
     action:
-      "The receiver may use another secret, or parse the body before it verifies the signature. To find out, paste the secret that it uses",
+      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, run this command and paste the receiver's secret",
     fix: delivery === undefined ? getOf(endpoint) : shellCommand`service webhooks verify --delivery ${delivery}`,
   };
 }

@@ -222,7 +222,12 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
     const finding = disabled(endpoint, chain, time, 0);
-    return { ...finding, subject: id, evidence: evidence ?? finding.evidence };
+    const summary = last === undefined ? `Not attempted yet: ${finding.summary}` : finding.summary;
+    const known = { ...finding, subject: id, summary, evidence: evidence ?? finding.evidence };
+    if (status === "pending") return known;
+    // A delivery that failed for good is not sent again by enabling its endpoint.
+    const action = `${finding.action}, then retry the delivery`;
+    return { ...known, action, fix: `${finding.fix} && ${againOf(delivery, chain)}` };
   }
   const again = againOf(delivery, chain);
   if (status === "canceled") {

@@ -75,13 +75,13 @@ function notesOf({ id, clock, missingScopes, kind, event, deliveries }: Chain): 
 }
 
 const RESENT = {
-  "deliveries.retry": ["delivery", "deliveries", "retried"],
-  "events.replay": ["event", "events", "replayed"],
+  "deliveries.retry": ["delivery", "deliveries", "retried", "retry"],
+  "events.replay": ["event", "events", "replayed", "replay"],
 } as const;
 
 function ofOperation({ id, type, status, done, failed, total, last_error: reason }: BulkOperation): Finding {
   const subject = id ?? "";
-  const [singular, plural, participle] = RESENT[type];
+  const [singular, plural, participle, again] = RESENT[type];
   const evidence = `${done} ${participle}, ${failed} failed, ${total} in total`;
   if (status === "running") {
     const summary = `${done + failed} of ${counted(total, singular, plural)} ${participle} so far`;
@@ -89,9 +89,15 @@ function ofOperation({ id, type, status, done, failed, total, last_error: reason
     return { code: "bulk_running", subject, summary, evidence, action: "Check again in a moment", fix };
   }
   if (failed > 0) {
-    const summary = `${failed} of ${counted(total, singular, plural)} could not be ${participle}: ${reason ?? ""}`;
-    const fix = "service deliveries list --status failed";
-    return { code: "delivery_failed", subject, summary, evidence, action: "Check the failed deliveries", fix };
+    const share =
+      failed === total && total === 1 ? `The ${singular}` : `${failed} of ${counted(total, singular, plural)}`;
+    const summary = `${share} could not be ${participle}: ${reason ?? ""}`;
+    const [, endpoint] = /^The endpoint (we_\w+) is disabled\./.exec(reason ?? "") ?? [];
+    const remedy =
+      endpoint === undefined
+        ? { action: `Check the ${plural}, then ${again} them`, fix: `service ${plural} list` }
+        : { action: `Enable the endpoint, then ${again}`, fix: shellCommand`service endpoints enable ${endpoint}` };
+    return { code: "delivery_failed", subject, summary, evidence: done === 0 ? null : evidence, ...remedy };
   }
   const summary =
     status === "canceled"

@@ -4,7 +4,7 @@ import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import type { ListedEvent } from "../contract/schemas/event.ts";
 import type { RequestLog } from "../contract/schemas/request-log.ts";
-import { type Finding, type TimeFormat } from "./finding.ts";
+import { capitalized, type Finding, type TimeFormat } from "./finding.ts";
 
 /** What is known about an ID that does not exist. */
 export interface Missing {
@@ -49,13 +49,13 @@ const RETENTION: Record<string, string> = {
 export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   const { id, kind, isLive, now, deletion, resetAt, newest } = missing;
   const noun = kind === "request" ? "request" : nounOf(kind as ResourceKind);
-  const environment = isLive ? "live environment" : "sandbox";
+  const environment = isLive ? "live mode" : "the sandbox";
   const live = isLive ? " --live" : "";
   if (deletion !== undefined) {
     return {
       code: kind === "webhook_endpoint" ? "endpoint_deleted" : "not_found",
       subject: id,
-      summary: `The ${noun} ${id} was deleted from the ${environment} at ${time(deletion.created)}`,
+      summary: `The ${noun} ${id} was deleted from ${environment} at ${time(deletion.created)}`,
       evidence: `${deletion.method} ${deletion.path}: ${deletion.status}, request ${deletion.id}`,
       action: "See the request that deleted it",
       fix: shellCommand`service logs get ${deletion.id}` + live,
@@ -70,21 +70,21 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
     !isReset && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
     !isReset && RETENTION[kind],
     newest === undefined
-      ? `The ${environment} has no events`
-      : `The newest event there is ${newest.id}, ${newest.type} at ${time(newest.created)}`,
+      ? `${capitalized(environment)} has no events`
+      : `The newest event of ${environment} is ${newest.type} at ${time(newest.created)} (${newest.id})`,
   ];
   const isObject = OBJECT_KINDS.some((object) => object === kind);
   return {
     code: "not_found",
     subject: id,
-    summary: `The ${noun} ${id} does not exist in the ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
+    summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
     evidence: known.filter(Boolean).join(". "),
     ...(isReset
       ? isObject || kind === "event" || kind === "delivery"
         ? { action: "See the newest events", fix: "service events list" }
         : { action: "See the newest requests", fix: "service logs list" }
       : {
-          action: `Look in the ${isLive ? "sandbox" : "live environment"}`,
+          action: `Look in ${isLive ? "the sandbox" : "live mode"}`,
           fix: shellCommand`service why ${id}` + (isLive ? "" : " --live"),
         }),
   };

@@ -215,8 +215,8 @@ describe("service why", () => {
     const { exitCode, stderr } = await service(["why", id]);
     expect(exitCode).toBe(3);
     expect(stderr).toContain(`The event ${id} does not exist in the sandbox`);
-    expect(stderr).toContain(`The newest event there is ${event.id}, payment.created at ${event.created}`);
-    expect(stderr).toContain(`Look in the live environment: service why ${id} --live`);
+    expect(stderr).toContain(`The newest event of the sandbox is payment.created at ${event.created} (${event.id})`);
+    expect(stderr).toContain(`Look in live mode: service why ${id} --live`);
     const { baseUrl, sandboxKey } = cli.platform;
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "explain", arguments: { id } } };
     const headers = { Accept: "application/json, text/event-stream" };

@@ -51,7 +51,7 @@ describe("service why for a delivery and its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "The receiver may use another secret, or parse the body before it verifies the signature. To find out, paste the secret that it uses",
+      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, run this command and paste the receiver's secret",
       "service webhooks verify --delivery DELIVERY",
     ],
     [
@@ -253,8 +253,10 @@ describe("service why for a delivery and its event", () => {
       fix: `service endpoints enable ${endpoint}`,
     };
     const [delivery] = deliveries;
-    expect(plain(await world.why(delivery!.id))).toEqual(expected);
     expect(plain(await world.why(endpoint))).toEqual(expected);
+    const fix = `${expected.fix} && service deliveries retry ${delivery!.id}`;
+    const action = `${expected.action}, then retry the delivery`;
+    expect(plain(await world.why(delivery!.id))).toEqual({ ...expected, action, fix });
     await world.run(expected.fix);
     expect(plain(await world.why(delivery!.id))).toMatchObject({
       summary: "Billing responded with 410 Gone before the endpoint was enabled again",

@@ -91,6 +91,8 @@ describe("the guides at /docs/guides", () => {
       ["ECONNREFUSED", "troubleshooting.html"],
       ["payment.failed", "/docs/reference/webhooks-payment.html#onPaymentFailed"],
       ["port in use", "troubleshooting.html"],
+      ["retry schedule", "concepts.html#deliveries"],
+      ["retry schedule", "receiving-webhooks.html#deliveries"],
     ] as const) {
       await page.keyboard.press("/");
       await page.locator("#search input").fill(words);

@@ -1,0 +1,101 @@
+import { nearest } from "../../contract/nearest.ts";
+
+/** What the search of the documentation finds, and in which order. */
+
+export interface Entry {
+  /** The heading of a section, or what the API has. */
+  title: string;
+  page: string;
+  url: string;
+  words: string;
+}
+
+/** What a word contributes to the score of an entry, by where it is found: whole, as a start, or with another ending. */
+const SCORES = { title: [12, 8, 6], page: [4, 2, 1], words: [1, 1, 0.5] } as const;
+const WORD = /[\p{L}\p{N}_]+/gu;
+const ENDING = /(?<=....)(?:ions?|ing|e?d|e?s|e)$/;
+/** Sections that mention a word often are about it. */
+const MAX_COUNTED = 4;
+/** The searched words are the title, or its start. */
+const [EXACT, START] = [30, 15];
+/** A flag is looked up in the reference of its command, a code in that of the errors, and a variable in their table. */
+const REFERENCE = 10;
+
+/** Returns whether an entry has all words. */
+export function hasMatch(entries: readonly Entry[], words: readonly string[]): boolean {
+  return entries.some((entry) => scoreOf(entry, words) > 0);
+}
+
+/** Returns the entries that have all words, or some of them in their title; the best first. */
+export function find(entries: readonly Entry[], words: readonly string[]): Entry[] {
+  const scored = entries.map((entry) => ({ entry, score: scoreOf(entry, words) || partOf(entry, words) }));
+  const found = scored.filter(({ score }) => score > 0);
+  return found.sort((a, b) => b.score - a.score).map(({ entry }) => entry);
+}
+
+/** Entries that have all words come first. */
+const PARTIAL = 1000;
+
+/** Returns the score of an entry that lacks some of the words, but has others in its title. */
+function partOf(entry: Entry, words: readonly string[]): number {
+  const known = words.filter((word) => word.length > 3 && pointsOf(word, entry.title, SCORES.title) > 0);
+  return known.length < words.length && known.length > 0 ? scoreOf(entry, known) / PARTIAL : 0;
+}
+
+/** Replaces each word that no entry has with the one that was probably meant. Few people mistype the first letter. */
+export function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
+  const text = entries.map((entry) => `${entry.title} ${entry.words}`.toLowerCase()).join(" ");
+  const known = [...new Set(text.match(WORD))];
+  return words.map((word) => {
+    const similar = known.filter((other) => other[0] === word[0]);
+    return similar.includes(word) ? word : (nearest(word, similar)[0] ?? word);
+  });
+}
+
+function scoreOf(entry: Entry, words: readonly string[]): number {
+  let score = 0;
+  for (const word of words) {
+    const found = (["title", "page", "words"] as const).map((name) => pointsOf(word, entry[name], SCORES[name]));
+    if (found.every((points) => points === 0)) return 0;
+    score += found.reduce((sum, points) => sum + points, 0);
+    if (word.startsWith("-") && isCommand(entry)) score += REFERENCE;
+    if (word.includes("_") && entry.url.startsWith("errors.")) score += REFERENCE;
+    if (word.startsWith("service_") && entry.title === "Environment variables") score += REFERENCE;
+  }
+  const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) => text.replace(/^service /, ""));
+  return score + (title === phrase ? EXACT : 0) + (title!.startsWith(phrase!) ? START : 0);
+}
+
+function pointsOf(word: string, text: string, [whole, start, ending]: readonly [number, number, number]): number {
+  const positions = positionsOf(word, text);
+  if (positions.length === 0) return withOtherEnding(word, text) === undefined ? 0 : ending;
+  const isWhole = positions.some((at) => !/^[\p{L}\p{N}]/u.test(text.slice(at + word.length)));
+  return (isWhole ? whole : start) + Math.min(positions.length, MAX_COUNTED) - 1;
+}
+
+/** Returns the word of the text that differs only in its ending, such as `rotate` for `rotation`. */
+export function withOtherEnding(word: string, text: string): string | undefined {
+  const stem = stemOf(word);
+  return text
+    .toLowerCase()
+    .match(WORD)
+    ?.find((other) => other.startsWith(stem.slice(0, 3)) && stemOf(other) === stem);
+}
+
+function stemOf(word: string): string {
+  return word.replace(/ies$/, "y").replace(ENDING, "");
+}
+
+/** Returns where words of the text begin with these letters. */
+export function positionsOf(word: string, text: string): number[] {
+  const lower = text.toLowerCase();
+  const positions = [];
+  for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1)) {
+    if (!/[\p{L}\p{N}]/u.test(lower[at - 1] ?? "")) positions.push(at);
+  }
+  return positions;
+}
+
+function isCommand({ url }: Entry): boolean {
+  return url.startsWith("commands-");
+}

@@ -47,7 +47,7 @@ export function consentPage(browser: SignedIn, view: ConsentView): Page {
         </div>
         <div>
           <dt>Registered by</dt>
-          <dd><bdi>${client.account_name ?? "this platform"}</bdi></dd>
+          <dd><bdi>${client.account_name ?? "this platform (built in)"}</bdi></dd>
         </div>
         <div>
           <dt>You</dt>

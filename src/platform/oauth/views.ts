@@ -48,10 +48,11 @@ export function signInPage(
     <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
     <button class="primary whole">Sign in</button>
   </form>`;
-  const link = html`<p class="soft">
-    Run <code>service serve link</code> on the machine that runs this platform: it prints a link that signs you in once.
-    Signed in with it in another tab? <a href="${next}">Continue here</a>.
-  </p>`;
+  const link = html`<p>
+      Run this command on the machine that runs this platform. It prints a link that signs you in once:
+    </p>
+    <pre class="command"><code>service serve link</code></pre>
+    <p class="soft">Signed in with it in another tab? <a href="${next}">Continue here</a>.</p>`;
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
@@ -59,11 +60,11 @@ export function signInPage(
       ${
         browser.isPasswordless
           ? html`${link}
-              <section>
-                <h2>With a password</h2>
+              <details ${problem !== undefined && html`open`}>
+                <summary>Sign in with a password</summary>
                 <p class="soft">Nobody has one yet. Set yours in the dashboard after signing in.</p>
                 ${form}
-              </section>`
+              </details>`
           : html`${form}
               <section>
                 <h2>No password yet?</h2>

@@ -26,6 +26,11 @@ pre {
   background: var(--sunk); border-radius: var(--radius);
 }
 pre, pre code { font-size: 12px; line-height: 18px; }
+pre.command { margin: 0 0 16px; user-select: all; }
+pre.command::before { content: "$ "; color: var(--faint); }
+details { border-top: 1px solid var(--line); margin-top: 32px; padding-top: 16px; }
+summary { cursor: pointer; font-weight: 500; }
+details[open] > summary { margin-bottom: 8px; }
 .soft { color: var(--soft); font-size: 13px; line-height: 20px; }
 section { border-top: 1px solid var(--line); margin-top: 32px; padding-top: 24px; }
 form { margin: 20px 0 0; }

@@ -73,7 +73,13 @@ function RequestList() {
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
             {!isFiltered && <p>API requests appear here. They are retained for 7 days, without secrets.</p>}
-            {areReadsHidden && (
+            {/^(401|403|4xx)$/.test(chosen.status) && (
+              <p>
+                A request with an unknown key belongs to no account: it is rejected with 401, and appears in no request
+                log.
+              </p>
+            )}
+            {areReadsHidden && chosen.status === "" && (
               <p>
                 GET requests that succeeded are hidden.{" "}
                 <button type="button" class="small" onClick={() => filter({ reads: "all" })}>

@@ -223,6 +223,8 @@ function customHandlers(tools: OperationTools): Handlers {
       const { query: text = "" } = call.query;
       const digest = requests.digestOf(text.trim());
       return sendList(vault, "request", call, (page) => pageOfRequestLogs(queries, call.caller.tenant, page, query), {
+        // Rows are small, and each read costs as much as many of them.
+        batch: 500,
         // An Idempotency-Key is searched by its digest.
         valuesOf: (log) => (log.idempotency_key === digest ? [log, text] : log),
       });

@@ -75,6 +75,8 @@ interface ListOf<Row, Item> {
   foundFirst: (page: PageRequest) => Promise<Item | undefined>;
   /** A filter that no index decides, for which as many items are read as for a search. */
   isMatch: ((item: Item) => boolean) | undefined;
+  /** Number of rows that a search reads at once. */
+  batch: number;
   /** Returns the values that a search looks through. */
   valuesOf: (item: Item) => unknown;
   /** Returns the JSON of these values, if they have not been parsed. */
@@ -98,6 +100,7 @@ export async function sendList<
     positionOf = ({ id }) => id ?? "",
     foundFirst = async () => undefined,
     isMatch: isWanted,
+    batch = BATCH,
     textOf,
     valuesOf = textOf === undefined ? (item) => item : (item) => JSON.parse(textOf(item)) as unknown,
   }: Partial<ListOf<Row, Item>> = {},
@@ -113,7 +116,7 @@ export async function sendList<
   const page = { environment, position, limit, ...boundsOf(kind, idRangeOf(kind, created), filters.query) };
   const isFound = matches(filters.query, { valuesOf, textOf });
   const isMatch = isWanted && isFound ? (item: Item) => isWanted(item) && isFound(item) : (isWanted ?? isFound);
-  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst };
+  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst, batch };
   const turn = new LargePageTurn();
   try {
     const { items, next: nextPosition } = await readItems(page, list, isMatch, { turn, deadline: call.deadline });
@@ -175,7 +178,7 @@ function matches<Row, Item extends Row>(
 
 /** Above every ID. */
 const HIGHEST_POSITION = "~";
-/** Number of rows that a search reads at once. */
+/** Rows may be large. */
 const BATCH = 100;
 
 /**
@@ -191,6 +194,7 @@ async function readItems<Row, Item extends Row>(
     bytesOf,
     positionOf,
     foundFirst,
+    batch,
   }: Omit<ListOf<Row, Item>, "isMatch" | "valuesOf" | "textOf">,
   isMatch: ((item: Item) => boolean) | undefined,
   { turn, deadline }: { turn: LargePageTurn; deadline: Deadline },
@@ -199,7 +203,7 @@ async function readItems<Row, Item extends Row>(
   const firstPosition = first && positionOf(first);
   const items = first !== undefined && page.position === undefined && isMatch!(first) ? [toJson(first)] : [];
   if (items.length === page.limit) return { items, next: page.before ?? HIGHEST_POSITION };
-  const limit = isMatch === undefined ? page.limit : BATCH;
+  const limit = isMatch === undefined ? page.limit : batch;
   let { position } = page;
   let bytes = 0;
   for (let read = 0; read < LIMITS.searchedRows; read += limit) {

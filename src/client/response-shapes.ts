@@ -79,7 +79,7 @@ export const OBJECT_SHAPES = {
   SessionList: '{"object":"=list","data":{"[]":"Session"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedSession: '{"id":"ID","object":"=session","deleted":"boolean"}',
   OAuthGrant:
-    '{"id":"ID","object":"=oauth_grant","app_name":"string","environment":"string","scopes":{"[]":"string"},"created":"time"}',
+    '{"id":"ID","object":"=oauth_grant","app_name":"string","environment":"string","scopes":{"[]":"string"},"last_token_at":"time","created":"time"}',
   OAuthGrantList: '{"object":"=list","data":{"[]":"OAuthGrant"},"has_more":"boolean","next_cursor":["string","null"]}',
   RevokedOAuthGrant: '{"id":"ID","object":"=oauth_grant","revoked":"boolean"}',
 } satisfies Readonly<Record<string, string>>;

@@ -97,6 +97,9 @@ export const OAuthGrant = Type.Object(
     app_name: Type.String({ description: "Name of the app", examples: ["Reports"] }),
     environment: Type.Enum([...ENVIRONMENTS], { description: "The environment that the app can access" }),
     scopes: Type.Array(Type.String({ examples: ["customers:read"] }), { description: "What the app may do" }),
+    last_token_at: timestamp(
+      "When the app last got an access token, which it does at least every hour that it is used",
+    ),
     created: Created,
   },
   { $id: "OAuthGrant", description: "An app's access to your account" },

@@ -9,7 +9,7 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { CopyLine, None, ObjectLink, Time, Until } from "../components/values.tsx";
+import { ClockTime, CopyLine, None, ObjectLink, Time, Until } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -118,14 +118,24 @@ export function TeamPage() {
               isLong: true,
               cell: ({ scopes }) => <span title={scopes.join("\n")}>{permissionsInWords(scopes)}</span>,
             },
-            { label: "Authorized", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+            { label: "Authorized", cell: ({ created }) => <ClockTime at={created} /> },
+            {
+              label: "Last active",
+              from: "tablet",
+              cell: ({ last_token_at: at }) => <Time at={at} isReal />,
+            },
             {
               label: "Actions",
-              cell: ({ id, app_name: name }) => (
+              cell: ({ id, app_name: name, created }) => (
                 <ConfirmedAction
                   class="small danger"
                   title="Revoke access?"
-                  explanation={<p>All tokens that {name} got from this grant stop working at once.</p>}
+                  explanation={
+                    <p>
+                      {name} was authorized at <ClockTime at={created} />. All tokens that it got then stop working at
+                      once; other sign-ins of the same app stay.
+                    </p>
+                  }
                   verb="Revoke access"
                   run={async () => {
                     await call("POST", `/v1/oauth_grants/${id}/revoke`);

@@ -295,6 +295,7 @@ function customHandlers(tools: OperationTools): Handlers {
         app_name: row.app_name,
         environment: row.environment_name,
         scopes: JSON.parse(row.scopes) as string[],
+        last_token_at: formatTimestamp(row.last_token_at),
         created: formatTimestamp(row.created),
       }));
       return wholeList(data);

@@ -21,6 +21,7 @@ export interface LiveGrant {
   app_name: string;
   environment_name: Environment;
   scopes: string;
+  last_token_at: number;
   created: number;
 }
 
@@ -50,7 +51,8 @@ export function revokeGrantOfUser(tx: Transaction, userId: string, id: string, a
 /** Returns the user's grants that can still be refreshed, newest first. */
 export function liveGrantsOfUser(queries: Queries, userId: string, now: number): Promise<LiveGrant[]> {
   return queries.all(
-    `SELECT g.id, o.name AS app_name, e.name AS environment_name, g.scopes, g.created
+    `SELECT g.id, o.name AS app_name, e.name AS environment_name, g.scopes, g.created,
+       (SELECT MAX(r.created) FROM refresh_tokens r WHERE r.grant_id = g.id) AS last_token_at
      FROM oauth_grants g JOIN oauth_apps o ON o.id = g.app_id JOIN environments e ON e.id = g.environment
      WHERE g.user_id = $1 AND g.revoked_at IS NULL AND EXISTS (
        SELECT 1 FROM refresh_tokens r

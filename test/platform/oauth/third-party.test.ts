@@ -50,7 +50,7 @@ it("a third-party web application signs a user in and can do exactly what the us
 
   const user = sessionApi(platform.baseUrl, atPlatform);
   const { body: grants } = await user("GET", "/v1/oauth_grants");
-  expect(grants.data).toMatchObject([{ app_name: "Reports" }]);
+  expect(grants.data).toMatchObject([{ app_name: "Reports", last_token_at: expect.any(String) }]);
   await user("POST", `/v1/oauth_grants/${grants.data[0].id}/revoke`);
   expect(await call("GET", "/v1/customers")).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
 

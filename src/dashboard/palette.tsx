@@ -1,31 +1,19 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { kindsWith, nounOf, OBJECT_KINDS, pathOf, type Resource, RESOURCES } from "../contract/resources.ts";
+import { useRef, useState } from "preact/hooks";
+import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { explainedKind } from "../explain/chain.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
-import { useCall, withQuery } from "./api/call.ts";
-import type { Item } from "./api/objects.ts";
 import { Dialog } from "./components/dialog.tsx";
-import { Icon, type IconName, iconOf } from "./components/icon.tsx";
+import { Icon, iconOf } from "./components/icon.tsx";
 import { showToast } from "./components/toasts.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { advanceBy, openCommands, retryTo, SECTIONS } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
 import { readTerms } from "./pages/filters.tsx";
-import { titleOf } from "./pages/objects/item.tsx";
+import { type Command, GROUPS, TIME, useDocumentation, useFound, wordsOf } from "./palette-search.ts";
 import { visits } from "./recent.ts";
 import { environment, go, hrefOf, route } from "./router.tsx";
 import { showTheme, THEMES } from "./theme.ts";
-
-interface Command {
-  group: "This page" | "Found" | "Recent" | "Pages" | "Endpoints" | "Commands";
-  label: string;
-  /** Other names for it. */
-  aliases?: string;
-  note?: string | undefined;
-  icon?: IconName;
-  run: () => void;
-}
 
 /** Words that users may search for instead of a page's name. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -42,10 +30,6 @@ const ALIASES: Readonly<Record<string, string>> = {
 const PAGES = SECTIONS.flatMap(({ links }) => links);
 /** Recent pages before anything is typed: the rest is found by their names. */
 const RECENT_SHOWN = 5;
-const SEARCH_MILLISECONDS = 150;
-const FOUND_PER_KIND = 4;
-/** Each page searches a part of the objects, the newest first. */
-const MAX_PAGES = 20;
 
 /** The actions of the page, by the text of their buttons. */
 function actionsOfPage(): Command[] {
@@ -55,66 +39,6 @@ function actionsOfPage(): Command[] {
   return [...buttons]
     .filter((button) => button.textContent.trim() !== "" && !(button as HTMLButtonElement).disabled)
     .map((button) => ({ group: "This page", label: button.textContent.trim(), run: () => button.click() }));
-}
-
-/** Objects of any kind with some text in their values; undefined while they are searched for. */
-function useFound(text: string): readonly Command[] | undefined {
-  const call = useCall();
-  const [found, setFound] = useState<{ text: string; commands: readonly Command[] }>({ text: "", commands: [] });
-  useEffect(() => {
-    if (text.length < 2) return undefined;
-    let isCurrent = true;
-    const search = async () => {
-      const of = async (kind: (typeof OBJECT_KINDS)[number]) => {
-        const items: Item[] = [];
-        let cursor: string | null | undefined;
-        for (let page = 0; page < MAX_PAGES && cursor !== null && items.length < FOUND_PER_KIND && isCurrent; page++) {
-          const query = { query: text, limit: FOUND_PER_KIND, cursor };
-          const read = await call<{ data: Item[]; next_cursor: string | null }>("GET", withQuery(pathOf(kind), query));
-          items.push(...read.data);
-          cursor = read.next_cursor;
-        }
-        return items.slice(0, FOUND_PER_KIND).map((item): Command => {
-          const name = item["name"];
-          return {
-            group: "Found",
-            label: titleOf(kind, item),
-            icon: iconOf(RESOURCES[kind].page.name),
-            note:
-              [typeof name === "string" ? name : "", item["status"]].filter(Boolean).join(" · ") ||
-              RESOURCES[kind].label,
-            run: () => go(hrefOf(RESOURCES[kind].page.name, item.id)),
-          };
-        });
-      };
-      const results = await Promise.all(OBJECT_KINDS.map((kind) => of(kind).catch(() => [])));
-      if (isCurrent) setFound({ text, commands: results.flat() });
-    };
-    const timer = setTimeout(() => void search(), SEARCH_MILLISECONDS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [text]);
-  return text.length < 2 ? [] : found.text === text ? found.commands : undefined;
-}
-
-/** Words of a question that do not describe what is searched for. */
-const FILLERS = new Set(
-  "a all an and any anything are did do does everything for from get gets getting got has have in is it me my no not nothing of on please since that the these this to was were what which".split(
-    " ",
-  ),
-);
-const TIME = /^(\d{1,2}:\d\d|\d+(min|[smhd]))$/;
-
-/** Returns the words that a command must contain; of a question, only the descriptive ones. */
-function wordsOf(wanted: string): readonly string[] {
-  const words = wanted
-    .toLowerCase()
-    .replace(/[?!.]+$/, "")
-    .split(/\s+/);
-  const naming = words.filter((word) => !FILLERS.has(word) && !TIME.test(word));
-  return naming.length === 0 ? words : naming;
 }
 
 /** Returns a question with `since 14:00` as the filter `since:14:00`. */
@@ -130,6 +54,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const endpoints = useEndpoints().items ?? [];
   const wanted = text.trim();
   const found = useFound(/\w:/.test(wanted) ? "" : wanted);
+  const documented = useDocumentation(wanted);
   const other = environment.value === "live" ? "sandbox" : "live";
   const all: Command[] = [
     ...actions,
@@ -150,7 +75,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       const about = {
         group: "Endpoints",
         icon: "endpoints",
-        aliases: `${endpoint.url} ${endpoint.id} webhook`,
+        aliases: `${endpoint.url} webhook`,
         note:
           endpoint.status === "disabled" ? "Disabled" : endpoint.health.failing_since === null ? undefined : "Failing",
       } as const;
@@ -226,7 +151,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
       run: () => location.assign(href),
     })),
     ...endpoints.map((endpoint): Command => ({
-      group: "Commands",
+      group: "Endpoints",
+      icon: "endpoints",
       label: `Test or ${endpoint.status === "enabled" ? "disable" : "enable"} ${nameOfEndpoint(endpoint)}`,
       aliases: "send event ping endpoint",
       run: () => go(hrefOf("endpoints", endpoint.id)),
@@ -250,7 +176,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
     ...matching,
     ...(found ?? []),
-  ];
+    ...documented,
+  ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group));
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
     onClose();
@@ -268,7 +195,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Search and commands" onClose={onClose} class="palette" isForm={false}>
       <input
-        type="search"
+        type="text"
+        autoComplete="off"
+        spellcheck={false}
         {...({ role: "combobox" } as object)}
         aria-expanded="true"
         aria-controls="commands"
@@ -304,14 +233,19 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <span class="one-line" dir="auto">
                 {command.label}
               </span>
-              {command.note !== undefined && <span class="soft small-text">{command.note}</span>}
+              {command.note !== undefined &&
+                (isId(command.note) ? (
+                  <code class="soft">{command.note}</code>
+                ) : (
+                  <span class="soft small-text">{command.note}</span>
+                ))}
             </li>
           </>
         ))}
       </ul>
       {commands.length === 0 && (
         <p class="soft" role="status">
-          {found === undefined ? "Searching…" : "Nothing found. A full ID opens its object."}
+          {found === undefined ? "Searching…" : "Nothing found. The beginning of an ID finds its object."}
         </p>
       )}
       <p class="palette-keys soft" aria-hidden="true">
@@ -319,6 +253,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </p>
     </Dialog>
   );
+}
+
+function isId(text: string): boolean {
+  return /^[a-z]{2,4}_[0-9A-Za-z]{22}$/.test(text);
 }
 
 /** A full ID leads to its object, and to its explanation. */

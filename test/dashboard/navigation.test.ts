@@ -190,68 +190,6 @@ it("a click shows a row beside its list, j moves on, Enter and a second click op
   await page.setViewportSize({ width: 1440, height: 900 });
 });
 
-it("one search box finds objects, pages by other names, the page's actions, and filters", async () => {
-  const { page, api } = board;
-  await api("POST", "/v1/webhook_endpoints", {
-    url: "http://127.0.0.1:9/x",
-    events: ["order.*"],
-    description: "Billing",
-  });
-  await board.menu("Orders");
-  const option = (name: string) => page.getByRole("option", { name });
-  const search = async (text: string) => {
-    await page.keyboard.press("Control+k");
-    await page.getByRole("dialog").getByRole("combobox").fill(text);
-  };
-  await search("person-42@");
-  await option("person-42@example.com").click();
-  await page.getByRole("heading", { level: 1, name: "person-42@example.com" }).waitFor();
-  await search("webhook");
-  await option("Go to Endpoints").waitFor();
-  await page.getByRole("dialog").getByRole("combobox").fill("edit");
-  await option("Edit").click();
-  await page.getByRole("dialog", { name: "Edit customer" }).getByRole("button", { name: "Cancel" }).click();
-  await search("why did my endpoint get nothing since 14:00?");
-  await option("Deliveries: since:14:00").waitFor();
-  await option("Explain Billing").click();
-  await page
-    .getByText(/since Billing was created|subscribes to order/)
-    .first()
-    .waitFor();
-  await search("resend everything that failed");
-  await option("Retry deliveries").first().click();
-  await page
-    .getByRole("dialog", { name: /^Retry (failed )?deliveries/ })
-    .getByRole("button", { name: "Cancel" })
-    .click();
-  await search("status:failed endpoint:billing");
-  await option("Deliveries: status:failed endpoint:billing").click();
-  await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
-  await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("Billing");
-  await page.getByRole("searchbox").fill("code:5xx ");
-  await expect.poll(() => page.getByLabel("Response").inputValue()).toBe("5xx");
-  await page.getByRole("button", { name: "Copy as command" }).click();
-  const copied = await page.evaluate<string>("navigator.clipboard.readText()");
-  expect(copied).toMatch(/^service deliveries list --status failed --endpoint we_\w+ --code 5xx$/);
-  await page.getByRole("button", { name: "Clear" }).click();
-  await expect.poll(() => new URL(page.url()).search).toBe("");
-});
-
-it("Enter that ends the composition of a word does not run a command", async () => {
-  const { page } = board;
-  await board.menu("Customers");
-  await page.keyboard.press("Control+k");
-  const session = await page.context().newCDPSession(page);
-  await session.send("Input.imeSetComposition", { text: "e", selectionStart: 1, selectionEnd: 1 });
-  await page.keyboard.press("Enter");
-  const palette = page.getByRole("dialog", { name: "Search and commands" });
-  await palette.waitFor();
-  await session.send("Input.insertText", { text: "go to events" });
-  await page.getByRole("option", { name: "Go to Events" }).waitFor();
-  await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "Events" }).waitFor();
-});
-
 it("a chosen theme stays after a reload", async () => {
   const { page } = board;
   const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");

@@ -1,0 +1,176 @@
+import { useEffect, useState } from "preact/hooks";
+import { timeOfId } from "../contract/ids.ts";
+import { OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../contract/resources.ts";
+import { formatTimestamp } from "../contract/timestamps.ts";
+import { useCall, withQuery } from "./api/call.ts";
+import type { Item } from "./api/objects.ts";
+import { type IconName, iconOf } from "./components/icon.tsx";
+import { type Entry, find } from "./guides/ranking.ts";
+import { titleOf } from "./pages/objects/item.tsx";
+import { go, hrefOf } from "./router.tsx";
+
+/** In the order in which they are shown. */
+export const GROUPS = [
+  "Found",
+  "This page",
+  "Recent",
+  "Pages",
+  "Endpoints",
+  "Commands",
+  "Objects",
+  "Documentation",
+] as const;
+
+export interface Command {
+  group: (typeof GROUPS)[number];
+  label: string;
+  /** Other names for it. */
+  aliases?: string;
+  note?: string | undefined;
+  icon?: IconName;
+  run: () => void;
+}
+
+const SEARCH_MILLISECONDS = 150;
+const FOUND_PER_KIND = 4;
+/** Each page searches a part of the objects, the newest first. */
+const MAX_PAGES = 20;
+const MAX_DOCUMENTED = 5;
+
+/** Kinds of objects that are found by the beginning of their ID, besides those of the account. */
+const BY_ID = [...OBJECT_KINDS, "event", "delivery", "webhook_endpoint", "request_log"] as const;
+type Listed = Item & { type?: string; event_type?: string; url?: string; method?: string; path?: string };
+
+/** Objects with some text in their values, or whose ID begins with it; undefined while they are searched for. */
+export function useFound(text: string): readonly Command[] | undefined {
+  const call = useCall();
+  const [found, setFound] = useState<{ text: string; commands: readonly Command[] }>({ text: "", commands: [] });
+  useEffect(() => {
+    if (text.length < 2) return undefined;
+    let isCurrent = true;
+    const list = async (
+      kind: (typeof BY_ID)[number],
+      query: Record<string, string>,
+      isWanted: (item: Listed) => boolean,
+    ) => {
+      const items: Listed[] = [];
+      let cursor: string | null | undefined;
+      for (let page = 0; page < MAX_PAGES && cursor !== null && items.length < FOUND_PER_KIND && isCurrent; page++) {
+        const path = withQuery(pathOf(kind), { ...query, limit: FOUND_PER_KIND, cursor });
+        const read = await call<{ data: Listed[]; next_cursor: string | null }>("GET", path);
+        items.push(...read.data.filter(isWanted));
+        cursor = read.next_cursor;
+      }
+      return items.slice(0, FOUND_PER_KIND);
+    };
+    const byText = async (kind: ObjectKind): Promise<Command[]> => {
+      const items = await list(kind, { query: text }, (item) => hasText(item, text));
+      return items.map((item) => {
+        const name = item["name"];
+        const note = [typeof name === "string" ? name : "", item["status"]].filter(Boolean).join(" · ");
+        return {
+          group: "Objects",
+          label: titleOf(kind, item),
+          icon: iconOf(RESOURCES[kind].page.name),
+          note: note || RESOURCES[kind].label,
+          run: () => go(hrefOf(RESOURCES[kind].page.name, item.id)),
+        };
+      });
+    };
+    const byId = async (kind: (typeof BY_ID)[number], start: string): Promise<Command[]> => {
+      const items = await list(kind, createdWith(start), ({ id }) => id.slice(id.indexOf("_") + 1).startsWith(start));
+      const { page } = RESOURCES[kind];
+      return items.map((item) => {
+        const { id, type, event_type: of, url, method, path } = item;
+        const object = OBJECT_KINDS.find((known) => known === kind);
+        const title = object === undefined ? (type ?? of ?? url ?? `${method} ${path}`) : titleOf(object, item);
+        return {
+          group: "Objects",
+          label: title,
+          icon: iconOf(page.name),
+          note: id,
+          run: () => go(hrefOf(page.name, id)),
+        };
+      });
+    };
+    const [, prefix, start] = ID_START.exec(text) ?? [];
+    const kinds = BY_ID.filter((kind) => prefix === undefined || prefixOf(kind) === prefix);
+    const search = async () => {
+      const searches = start === undefined ? OBJECT_KINDS.map(byText) : kinds.map((kind) => byId(kind, start));
+      const results = await Promise.all(searches.map((one) => one.catch(() => [])));
+      if (isCurrent) setFound({ text, commands: results.flat() });
+    };
+    const timer = setTimeout(() => void search(), SEARCH_MILLISECONDS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return text.length < 2 ? [] : found.text === text ? found.commands : undefined;
+}
+
+/** The beginning of an ID, with its prefix or without. */
+const ID_START = /^([a-z]{2,4}_)?(0[0-9A-Za-z]{4,20})$/;
+const ID_DIGITS = 22;
+const SECOND = 1000;
+
+function prefixOf(kind: (typeof BY_ID)[number]): string {
+  return kind === "request_log" ? "req_" : RESOURCES[kind].prefix;
+}
+
+/** Returns when an object was created whose ID begins so. The filters exclude the seconds that they name. */
+function createdWith(start: string): Record<string, string> {
+  const [from, to] = ["0", "z"].map((digit) => timeOfId(start.padEnd(ID_DIGITS, digit))) as [number, number];
+  return {
+    created_after: formatTimestamp(Math.max(0, from - SECOND)),
+    created_before: formatTimestamp(to + 2 * SECOND),
+  };
+}
+
+/** Returns whether values of an object contain a text. IDs are random: part of one is a coincidence. */
+function hasText(item: Item, text: string): boolean {
+  const values = JSON.stringify(item).replaceAll(/\b[a-z]{2,4}_[0-9A-Za-z]{22}\b/g, "");
+  // An amount, which the platform compares in several notations, has other digits here.
+  return /\d/.test(text) || values.toLowerCase().includes(text.toLowerCase());
+}
+
+/** Sections of the documentation, and error codes. */
+export function useDocumentation(text: string): readonly Command[] {
+  const [entries, setEntries] = useState<readonly Entry[]>([]);
+  const isSearched = text.length > 2;
+  useEffect(() => {
+    if (!isSearched) return;
+    void fetch("/docs/guides/search.json").then(
+      async (response) => response.ok && setEntries((await response.json()) as Entry[]),
+      () => {},
+    );
+  }, [isSearched]);
+  if (!isSearched) return [];
+  return find(entries, wordsOf(text))
+    .slice(0, MAX_DOCUMENTED)
+    .map(({ title, page, url }) => ({
+      group: "Documentation",
+      label: title,
+      ...(page !== title && { note: page }),
+      icon: "docs",
+      run: () => location.assign(url.startsWith("/") ? url : `/docs/guides/${url}`),
+    }));
+}
+
+/** Words of a question that do not describe what is searched for. */
+const FILLERS = new Set(
+  "a all an and any anything are did do does everything for from get gets getting got has have in is it me my no not nothing of on please since that the these this to was were what which".split(
+    " ",
+  ),
+);
+export const TIME = /^(\d{1,2}:\d\d|\d+(min|[smhd]))$/;
+
+/** Returns the words that a command must contain; of a question, only the descriptive ones. */
+export function wordsOf(wanted: string): readonly string[] {
+  const words = wanted
+    .toLowerCase()
+    .replace(/[?!.]+$/, "")
+    .split(/\s+/);
+  const naming = words.filter((word) => !FILLERS.has(word) && !TIME.test(word));
+  return naming.length === 0 ? words : naming;
+}

@@ -185,6 +185,7 @@ export const RESOURCES = {
         type: "note",
         label: "Description",
         about: "Description",
+        hint: "Its name in lists and explanations, such as Billing. Without one, it is called by its URL.",
         described: { both: "What the endpoint is for" },
       },
       headers: {

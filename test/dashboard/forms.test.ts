@@ -182,4 +182,8 @@ it("the form of an endpoint shows which types a wildcard covers", async () => {
   expect(await states()).toEqual([false, true, true, false]);
   await box("payment.failed").check();
   expect(await states()).toEqual([false, true, true, true]);
+  // A type is below its wildcard, to the right.
+  const [parent, child] = await Promise.all(["order.*", "order.created"].map((name) => box(name).boundingBox()));
+  expect(child!.x).toBeGreaterThan(parent!.x);
+  expect(child!.y).toBeGreaterThan(parent!.y);
 });

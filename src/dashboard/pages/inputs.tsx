@@ -18,6 +18,7 @@ import { useQuery } from "../api/store.ts";
 import { Field, type FieldProps } from "../components/form.tsx";
 import { minorDigits, minorUnits, money, typedAmount } from "../format.ts";
 import { type Permissions, PermissionsField, permissionsOf, scopesOf } from "./api-keys/scopes.tsx";
+import { EventType } from "../components/values.tsx";
 import { titleOf } from "./objects/item.tsx";
 
 /** The value of an input. */
@@ -232,11 +233,11 @@ function emptyError(error: CallError, { name, field: { label, required }, value 
 
 type InputOf = Pick<Parameters<typeof Input>[0], "name" | "field" | "value">;
 
-/** Subscriptions by object, each wildcard before its types. */
-const SUBSCRIPTIONS = SUBSCRIPTION_WILDCARDS.map((wildcard) => [
+/** Wildcards below the one for all, each with the types that it covers. */
+const SUBSCRIPTIONS = SUBSCRIPTION_WILDCARDS.filter((wildcard) => wildcard !== "*").map((wildcard) => ({
   wildcard,
-  ...(wildcard === "*" ? [] : EVENT_TYPES.filter((name) => matchesSubscriptions([wildcard], name))),
-]);
+  types: EVENT_TYPES.filter((name) => matchesSubscriptions([wildcard], name)),
+}));
 
 function SubscriptionsField(props: {
   label: string;
@@ -247,31 +248,40 @@ function SubscriptionsField(props: {
   const { label, chosen, onInput, isWrong } = props;
   const toggle = (name: string) =>
     onInput(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name]);
+  const box = (name: string, words: string = name) => {
+    const isCovered = matchesSubscriptions(
+      chosen.filter((other) => other !== name),
+      name,
+    );
+    return (
+      <label key={name}>
+        <input
+          type="checkbox"
+          aria-label={words}
+          checked={isCovered || chosen.includes(name)}
+          disabled={isCovered}
+          onChange={() => toggle(name)}
+        />{" "}
+        {name === words ? <EventType type={name} /> : words}
+      </label>
+    );
+  };
   return (
-    <fieldset>
+    <fieldset class="checks">
       <legend>{label}</legend>
-      {SUBSCRIPTIONS.map((group) => (
-        <div key={group[0]} class="checks">
-          {group.map((name, index) => {
-            const isCovered = matchesSubscriptions(
-              chosen.filter((other) => other !== name),
-              name,
-            );
-            return (
-              <label key={name}>
-                <input
-                  type="checkbox"
-                  aria-label={index > 0 ? name : undefined}
-                  checked={isCovered || chosen.includes(name)}
-                  disabled={isCovered}
-                  onChange={() => toggle(name)}
-                />{" "}
-                {name === "*" ? "* (all)" : index === 0 ? name : name.slice(name.indexOf(".") + 1)}
-              </label>
-            );
-          })}
-        </div>
-      ))}
+      {box("*", "* (all)")}
+      <ul>
+        {SUBSCRIPTIONS.map(({ wildcard, types }) => (
+          <li key={wildcard}>
+            {box(wildcard)}
+            <ul>
+              {types.map((name) => (
+                <li key={name}>{box(name)}</li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
       {isWrong && <p class="field-error">Choose at least one event.</p>}
     </fieldset>
   );

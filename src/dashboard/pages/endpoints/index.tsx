@@ -11,7 +11,7 @@ import { ShownOnce } from "../../components/dialog.tsx";
 import { Empty, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
-import { Url } from "../../components/values.tsx";
+import { CopyLine, Url } from "../../components/values.tsx";
 import { counted } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { Listeners } from "../listeners.tsx";
@@ -143,7 +143,14 @@ function EndpointList() {
               go(hrefOf("endpoints", created.id));
             }}
           >
-            <p>Verify every delivery with it; the signature is in the header Service-Signature.</p>
+            <p>
+              Your application verifies every delivery with it. Add this line to its <code>.env</code>, then follow{" "}
+              <a href="/docs/guides/receiving-webhooks.html" target="_blank" rel="noreferrer">
+                Receiving webhooks
+              </a>
+              .
+            </p>
+            <CopyLine text={`SERVICE_WEBHOOK_SECRET=${created.secret}`} what="the line for .env" />
             <p>
               <Action
                 run={async () => {

@@ -9,6 +9,7 @@ import { useQuery } from "./api/store.ts";
 import { clockOffset } from "./clock.ts";
 import { openCommands, SECTIONS } from "./menu.ts";
 import { Icon } from "./components/icon.tsx";
+import { Outage } from "./components/outage.tsx";
 import { showToast } from "./components/toasts.tsx";
 import { useEndpoints } from "./api/endpoints.ts";
 import { environment, hrefOf, Link, route } from "./router.tsx";
@@ -30,6 +31,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <Bar />
       <Menu />
       <main id="main" tabIndex={-1}>
+        <Outage />
         {children}
       </main>
       <EnvironmentClock />

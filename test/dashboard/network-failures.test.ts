@@ -226,6 +226,28 @@ describe("during network failures", { shuffle: false }, () => {
     await expect.poll(() => steps.count()).toBe(1);
   });
 
+  it("an outage is reported once, without old headlines, until there is a connection", async () => {
+    const { page, api } = board;
+    const { body } = await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:9/", events: ["*"] });
+    await api("POST", "/v1/customers", { email: "before@example.com" });
+    await board.show(`sandbox/endpoints/${body.id}`);
+    const headline = page.locator(".answer:not(.outage)");
+    await page.getByRole("region", { name: "Deliveries to this endpoint" }).waitFor();
+    await headline.getByText("127.0.0.1:9").waitFor();
+    await page.route("**/v1/**", (route) => route.abort());
+    await api("POST", "/v1/customers", { email: "outage@example.com" });
+    const alert = page.getByRole("alert");
+    await alert.getByText("The platform cannot be reached.").waitFor();
+    // Every part of the page fails to be read, one after the other.
+    await page.waitForRequest("**/v1/deliveries?*");
+    await page.waitForRequest("**/v1/statistics?*");
+    expect([await alert.count(), await headline.isVisible()]).toEqual([1, false]);
+    await page.getByRole("button", { name: "Send test event" }).waitFor();
+    await page.unroute("**/v1/**");
+    await alert.waitFor({ state: "detached" });
+    await headline.waitFor();
+  });
+
   it("a list of events that could not be read is read again", async () => {
     const context = await board.signInElsewhere();
     const [page] = context.pages() as [Page];

@@ -51,6 +51,33 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   await page.getByText(lost).waitFor({ state: "detached" });
 });
 
+it("the retry of everything leaves out disabled endpoints, and those that are not chosen", async () => {
+  const { page, api } = board;
+  isBroken = true;
+  const url = `${receiver.url}/x`;
+  const endpoint = async (description: string) =>
+    (await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.*"], description })).body.id as string;
+  const [chosen, other, disabled] = [await endpoint("Ledger"), await endpoint("Reports"), await endpoint("Retired")];
+  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  const attempts = async (id: string) =>
+    (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data[0].attempt_count as number;
+  const all = () => Promise.all([chosen, other, disabled].map(attempts));
+  await expect.poll(all).toEqual([1, 1, 1]);
+  await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
+  await board.show("sandbox");
+  await page.getByRole("button", { name: /^Retry 2 deliveries/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("2 deliveries found: 2 waiting for a retry.").waitFor();
+  await dialog.getByText("Left out, because it is disabled: Retired (1 waiting for a retry).").waitFor();
+  await dialog.getByRole("checkbox", { name: /^Reports/ }).uncheck();
+  isBroken = false;
+  await dialog.getByRole("button", { name: "Retry 1" }).click();
+  const outcome = page.getByRole("status", { name: "Retry", exact: true }).last();
+  await outcome.getByText("1 delivery. It was delivered.").waitFor();
+  expect(await all()).toEqual([2, 1, 1]);
+  for (const id of [chosen, other, disabled]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
+});
+
 it("an event shows the listener that it was sent to, also after the listener's end", async () => {
   const { page, platform } = board;
   isBroken = true;

@@ -12,6 +12,14 @@ export function nameOfEndpoint({ description, url }: Pick<WebhookEndpoint, "desc
   return description?.trim() || url.replace(/^https?:\/\//, "").replace(/\/?([?#].*)?$/, "");
 }
 
+const MAX_NAME = 40;
+
+/** Returns a name for a sentence or a button, shortened. */
+export function shortNameOf(endpoint: Pick<WebhookEndpoint, "description" | "url">): string {
+  const name = nameOfEndpoint(endpoint);
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME).trimEnd()}…` : name;
+}
+
 /** Returns the subscriptions as words. */
 export function subscriptionsOf(events: readonly string[]): string {
   return events.includes("*") ? "All events" : events.join(", ");

@@ -1,8 +1,11 @@
 import { type Finding, isLikely, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
-import type { Explanation } from "../api/explain.ts";
 import type { ComponentChildren } from "preact";
+import type { Chain } from "../../explain/chain.ts";
+import { nameOfEndpoint } from "../api/endpoints.ts";
+import type { Explanation } from "../api/explain.ts";
+import { hrefOf, Link } from "../router.tsx";
 import { Card } from "./page.tsx";
-import { CopyLine, WithLinks } from "./values.tsx";
+import { CopyLine, DeliveryState, Status, WithLinks } from "./values.tsx";
 
 /**
  * What happened in one sentence, the evidence, and what to do, with a button for it. Its space is reserved while it is
@@ -24,7 +27,7 @@ export function Answer({ explanation, remedy }: { explanation: Explanation | und
   );
 }
 
-/** The other findings. Notes on how the explanation looks are the last line. */
+/** The other findings: a block for each receiver, and for what else is known. Notes are the last line. */
 export function Also(props: {
   explanation: Explanation | undefined;
   /** The button of a finding. */
@@ -33,20 +36,18 @@ export function Also(props: {
   const { explanation, remedyOf } = props;
   const [first, ...others] = explanation?.findings ?? [];
   const notes = others.filter(({ code }) => code === "clock_ahead");
-  const rest = others.filter((finding) => !notes.includes(finding));
+  const areCauses = first?.code === "undelivered";
+  const rest = others.filter((finding) => !notes.includes(finding) && (!areCauses || finding.code !== "delivered"));
   return (
     <>
-      {rest.length > 0 && (
-        <Card title={first?.code === "undelivered" ? "Causes" : "Also"}>
+      {explanation !== undefined && rest.length > 0 && (
+        <Card title={areCauses ? "Causes" : "Also"} {...(areCauses && { note: "by endpoint" })}>
           <div class="also">
             {rest.map((finding) => (
-              <div key={`${finding.code} ${finding.subject}`}>
-                <p dir="auto">
-                  {isLikely(finding) && "Likely cause: "}
-                  {sentence(finding.summary)}
-                </p>
+              <section key={`${finding.code} ${finding.subject}`}>
+                <AboutReceiver finding={finding} chain={explanation.chain} />
                 <Proof finding={finding} remedy={remedyOf?.(finding)} />
-              </div>
+              </section>
             ))}
           </div>
         </Card>
@@ -56,6 +57,25 @@ export function Also(props: {
           {sentence(summary)}
         </p>
       ))}
+    </>
+  );
+}
+
+/** The receiver that a finding is about, with its state, and what happened there. */
+function AboutReceiver({ finding, chain }: { finding: Finding; chain: Chain }) {
+  const delivery = chain.deliveries.find(({ id }) => id === finding.subject);
+  const endpoint =
+    finding.subject === chain.id ? undefined : chain.endpoints.get(delivery?.endpoint ?? finding.subject);
+  const text = `${isLikely(finding) ? "Likely cause: " : ""}${sentence(finding.summary)}`;
+  if (endpoint === undefined) return <h3 dir="auto">{text}</h3>;
+  const name = nameOfEndpoint(endpoint);
+  return (
+    <>
+      <h3>
+        <Link href={hrefOf("endpoints", endpoint.id)}>{name}</Link>{" "}
+        {delivery === undefined ? <Status status={endpoint.status} /> : <DeliveryState delivery={delivery} />}
+      </h3>
+      <p dir="auto">{text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text}</p>
     </>
   );
 }
@@ -70,8 +90,10 @@ function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
         </p>
       )}
       {action !== null && <p class="advice">{sentence(action)}</p>}
-      {props.remedy !== undefined && <div class="row-actions remedy">{props.remedy}</div>}
-      {fix !== null && <CopyLine text={fix} what="the command" />}
+      <div class="row-actions remedy">
+        {props.remedy}
+        {fix !== null && <CopyLine text={fix} what="the command" />}
+      </div>
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { Query } from "../api/store.ts";
 import { environment, hasGoneBack, hasMoved, hrefOf, Link, neighborsOf, route } from "../router.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { recordVisit } from "../recent.ts";
+import { Unread } from "./outage.tsx";
 import { CopyLine, Id } from "./values.tsx";
 
 interface PageProps {
@@ -160,7 +161,7 @@ export function Facts({ rows }: { rows: readonly (readonly [label: string, value
 
 /** Shows why something failed, with the details that support needs. */
 export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () => void }) {
-  if (error.status === 0 && onRetry !== undefined) return <NoConnection message={error.message} onRetry={onRetry} />;
+  if (error.status === 0 && onRetry !== undefined) return <Unread onRetry={onRetry} />;
   return (
     <div class="notice bad" role="alert">
       <p>
@@ -186,25 +187,6 @@ export function LoadingStatus() {
     <span class="sr-only" role="status">
       Loading…
     </span>
-  );
-}
-
-/** In place of what could not be read. It is read again by itself. */
-function NoConnection({ message, onRetry }: { message: string; onRetry: () => void }) {
-  return (
-    <section class="answer bad" role="alert">
-      <p>{message}</p>
-      <p class="evidence">
-        The page tries again every two seconds, and continues as soon as there is a connection. On your own machine,
-        start the platform again as before, with <code>service dev</code> or <code>service serve</code> and the same
-        flags.
-      </p>
-      <div class="row-actions remedy">
-        <button type="button" onClick={onRetry}>
-          Try again
-        </button>
-      </div>
-    </section>
   );
 }
 

@@ -226,7 +226,7 @@ function placeOn(start: number, end: number): (at: number) => number {
 
 const TICKS = [30, 60, 300, 1800, 3600, 6 * 3600, 86_400, 2 * 86_400];
 /** Labels of the axis keep this distance, in percent of its length; from the first one, which is a time, another. */
-const [GAP, FIRST_GAP] = [11, 30];
+const [GAP, FIRST_GAP] = [18, 30];
 
 function ticksOf(start: number, end: number, place: (at: number) => number, nowAt: number | undefined) {
   const ticks = [{ label: clockTime(new Date(start).toISOString()), at: 0, isNow: false }];

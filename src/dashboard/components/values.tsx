@@ -74,8 +74,8 @@ export function message(start: string, headers: Record<string, string> | null, b
   const hidden = entries.flatMap(([name, value]) => (value === HIDDEN ? [name] : []));
   const lines = entries.filter(([, value]) => value !== HIDDEN).map(([name, value]) => `${name}: ${value}`);
   if (hidden.length > 0) {
-    const noun = hidden.length === 1 ? "header without its value" : "headers without their values";
-    lines.push(`(${hidden.length} ${noun}: ${hidden.join(", ")})`);
+    const noun = hidden.length === 1 ? "The value of 1 header is" : `The values of ${hidden.length} headers are`;
+    lines.push(`(${noun} not stored: ${hidden.join(", ")})`);
   }
   return [start, ...lines, ...(body === null || body === "" ? [] : ["", pretty(body)])].join("\n");
 }

@@ -2,13 +2,15 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
-import { nameOfEndpoint } from "../api/endpoints.ts";
+import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
 import { useOnce } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
+import { isUnreachable } from "../components/outage.tsx";
 import { ErrorBox } from "../components/page.tsx";
 import { showToast } from "../components/toasts.tsx";
 import { count, counted, dateAndTime } from "../format.ts";
@@ -69,6 +71,8 @@ export function RetryDeliveries({
 export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
   const { value: of } = environment;
+  const { items: endpoints = [] } = useEndpoints();
+  const [excluded, setExcluded] = useState<ReadonlySet<string>>(new Set());
   // Kept while the dialog is open: the endpoint may recover meanwhile.
   const [since] = useState(failingSince);
   const isFailing = typeof since === "string";
@@ -76,8 +80,8 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
   const statuses = retriedOf(shown);
   const isRangeSet = after !== "" || before !== "";
-  const request = (status: Retried): DeliveryBulkRetry => {
-    const own = { status, ...(endpoint === undefined ? {} : { endpoint: endpoint.id }) };
+  const request = (status: Retried, to: string): DeliveryBulkRetry => {
+    const own = { status, endpoint: to };
     if (isRangeSet) {
       return {
         ...own,
@@ -95,11 +99,35 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   // Someone may advance the clock while the dialog is open: what is retried is what was counted last.
   const { found, error } = useFound(`${range} ${clockOffset.value}`, async () => {
     if (query !== "") return undefined;
-    const bodies = statuses.map(request);
+    const targets = endpoint === undefined ? await undeliveredTo() : [endpoint.id];
+    const bodies = targets.flatMap((to) => statuses.map((status) => request(status, to)));
     const operations = await Promise.all(bodies.map((body) => retry({ ...body, dry_run: true })));
-    return bodies.map((body, index) => ({ body, total: operations[index]!.total }));
+    return bodies.map((body, index) => ({ body, total: operations[index]!.total })).filter((one) => one.total > 0);
   });
-  const total = found?.reduce((sum, one) => sum + one.total, 0);
+  /** The endpoints with deliveries that may be retried. */
+  const undeliveredTo = async () => {
+    const { endpoints: counts } = await call<Statistics>("GET", "/v1/statistics?minutes=1");
+    const isCanceled = statuses.includes("canceled");
+    return counts.flatMap(({ endpoint: id, pending, failed_deliveries: failed }) =>
+      isCanceled || pending + failed > 0 ? [id] : [],
+    );
+  };
+  const groups = [...new Set(endpoint === undefined ? found?.map(({ body }) => body.endpoint!) : [])].map((id) => {
+    const one = endpoints.find((known) => known.id === id);
+    return {
+      id,
+      name: one === undefined ? id : nameOfEndpoint(one),
+      isFailing: one !== undefined && one.health.failing_since !== null,
+      isDisabled: one?.status === "disabled",
+      own: found!.filter(({ body }) => body.endpoint === id),
+    };
+  });
+  groups.sort((a, b) => sumOf(b.own) - sumOf(a.own));
+  const disabled = groups.filter(({ isDisabled }) => isDisabled);
+  const enabled = groups.filter(({ isDisabled }) => !isDisabled);
+  const chosen =
+    endpoint === undefined ? enabled.flatMap(({ id, own }) => (excluded.has(id) ? [] : own)) : (found ?? []);
+  const total = found && sumOf(chosen);
   return (
     <BulkDialog
       title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
@@ -107,9 +135,9 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       isReady={total !== undefined && total > 0}
       error={error}
       run={async () => {
-        for (const { body, total: number } of found ?? []) {
-          if (number > 0) noteStarted({ environment: of, operation: await retry(body), left: body });
-        }
+        const operations = [];
+        for (const { body } of chosen) operations.push(await retry(body));
+        noteStarted({ environment: of, operations, left: chosen.map(({ body }) => body) });
       }}
       onClose={onClose}
     >
@@ -127,20 +155,70 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
           options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
         />
       )}
+      {enabled.length > 0 && (
+        <fieldset class="targets">
+          <legend>Endpoints</legend>
+          {enabled.map(({ id, name, isFailing: isStillFailing, own }) => (
+            <label key={id}>
+              <input
+                type="checkbox"
+                checked={!excluded.has(id)}
+                onChange={() =>
+                  setExcluded(
+                    excluded.has(id)
+                      ? new Set([...excluded].filter((other) => other !== id))
+                      : new Set([...excluded, id]),
+                  )
+                }
+              />
+              <span>
+                <span class="one-line">{name}</span>
+                <small>
+                  {inWords(own)}
+                  {isStillFailing && <span class="bad-text"> · still failing</span>}
+                </small>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
       <p role="status">
         {query !== ""
           ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
-          : found === undefined || total === undefined
+          : total === undefined
             ? error === undefined && "Counting…"
             : total === 0
               ? `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
-              : `${counted(total, "delivery", "deliveries")} found: ${found.map((one) => `${count(one.total)} ${RETRIED[one.body.status as Retried]}`).join(", ")}. The retries run in the background.`}
+              : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
       </p>
-      {found?.some((one) => one.body.status === "pending" && one.total > 0) === true && (
-        <p class="soft">Retrying now uses up one attempt. If it fails, the wait until the next attempt doubles.</p>
+      {disabled.length > 0 && (
+        <p class="soft">
+          Left out, because {disabled.length === 1 ? "it is" : "they are"} disabled:{" "}
+          {disabled.map(({ name, own }) => `${name} (${inWords(own)})`).join(", ")}.
+        </p>
+      )}
+      {chosen.some((one) => one.body.status === "pending") && (
+        <p class="soft">
+          Retrying now uses up one attempt. If it fails, as it will where the cause is not repaired yet, the wait until
+          the next attempt doubles.
+        </p>
       )}
     </BulkDialog>
   );
+}
+
+type Counted = { body: DeliveryBulkRetry; total: number };
+
+function sumOf(found: readonly Counted[]): number {
+  return found.reduce((sum, one) => sum + one.total, 0);
+}
+
+/** Returns how many there are of each status: `12 failed, 3 waiting for a retry`. */
+function inWords(found: readonly Counted[]): string {
+  return (Object.keys(RETRIED) as Retried[])
+    .map((status) => [status, sumOf(found.filter(({ body }) => body.status === status))] as const)
+    .flatMap(([status, total]) => (total === 0 ? [] : [`${count(total)} ${RETRIED[status]}`]))
+    .join(", ");
 }
 
 /** Reads what a bulk operation would change, again whenever the key differs. */
@@ -160,7 +238,8 @@ function useFound<Found>(key: string, read: () => Promise<Found>) {
     return () => {
       isCurrent = false;
     };
-  }, [key, round]);
+    // While the platform cannot be reached, the dialog says so.
+  }, [key, round, isUnreachable.value]);
   return state.key === key ? state : { found: undefined, error: undefined };
 }
 
@@ -224,12 +303,14 @@ export function useMissed(endpoint: WebhookEndpoint) {
 export function EnableDialog(props: {
   endpoint: WebhookEndpoint;
   waiting: number;
+  /** The ID of a delivery that failed for good, which is then retried. */
+  failed?: string;
   onChange: () => void;
   onClose: () => void;
 }) {
   const call = useCall();
   const { value: of } = environment;
-  const { waiting, onChange, onClose } = props;
+  const { waiting, failed, onChange, onClose } = props;
   // Once it is enabled, it no longer shows since when it was not.
   const [endpoint] = useState(props.endpoint);
   const { id } = endpoint;
@@ -238,20 +319,24 @@ export function EnableDialog(props: {
     <BulkDialog
       title={`Enable ${nameOfEndpoint(endpoint)}?`}
       verb={missed === undefined || missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
-      isReady={missed !== undefined || error !== undefined}
+      isReady={missed !== undefined || (error !== undefined && error.status !== 0)}
       error={error}
       run={async () => {
         await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
         onChange();
+        if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
+        const from = formatTimestamp(environmentNow() - 1000);
         const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
-        if (operation.total > 0) noteStarted({ environment: of, operation });
+        if (operation.total > 0) {
+          noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
+        }
         showToast(`Enabled. Replaying ${counted(operation.total, "missed event")}; waiting deliveries are sent now.`);
       }}
       onClose={onClose}
     >
       <p role="status">
         {missed === undefined
-          ? "Counting the events that it missed…"
+          ? error === undefined && "Counting the events that it missed…"
           : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
       </p>
       <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Environment } from "../../contract/environments.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { useCall } from "../api/call.ts";
 import { explainAgain } from "../api/explanation.ts";
 import { useQuery } from "../api/store.ts";
@@ -9,22 +10,24 @@ import { Action } from "../components/action.tsx";
 import { count, counted } from "../format.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
 
-const RUNNING = "/v1/bulk_operations?limit=10";
+const RUNNING = "/v1/bulk_operations?limit=50";
 const READ_MILLISECONDS = 1000;
 /** How often the outcome of a retry is counted while it is shown. */
 const OUTCOME_MILLISECONDS = 3000;
+/** Attempts that were due have ended by then, unless more are due. */
+const ATTEMPTS_MILLISECONDS = 15_000;
 
-/** An operation that was started here, whose outcome is shown until it is closed. */
+/** Operations of one action that were started here, whose outcome is shown until it is closed. */
 interface Started {
   environment: Environment;
-  operation: BulkOperation;
+  operations: readonly BulkOperation[];
   /** Counts the deliveries that have still not arrived. */
-  left?: DeliveryBulkRetry;
+  left: readonly DeliveryBulkRetry[];
 }
 
 const started = signal<readonly Started[]>([]);
 
-/** Shows the outcome of an operation that was started here. */
+/** Shows the outcome of operations that were started here. */
 export function noteStarted(one: Started): void {
   started.value = [...started.value, one];
 }
@@ -33,13 +36,20 @@ export function noteStarted(one: Started): void {
 export function RunningOperations({ endpoint }: { endpoint?: string }) {
   const { data, reload } = useQuery<{ data: BulkOperation[] }>(RUNNING);
   const here = started.value.filter((one) => one.environment === environment.value);
-  const own = new Map(here.map((one) => [one.operation.id, one]));
+  const own = new Set(here.flatMap(({ operations }) => operations.map(({ id }) => id)));
   const known = new Map((data?.data ?? []).map((operation) => [operation.id, operation]));
-  const shown = [
-    ...[...known.values()].filter(({ id, status }) => status === "running" && !own.has(id)),
-    ...here.map(({ operation }) => known.get(operation.id) ?? operation),
-  ].filter(({ filters }) => endpoint === undefined || filters.endpoint === endpoint);
-  const isRunning = shown.some(({ status }) => status === "running");
+  const current = here.map((one) => ({
+    ...one,
+    operations: one.operations.map((operation) => known.get(operation.id) ?? operation),
+    close: () => (started.value = started.value.filter((other) => other !== one)),
+  }));
+  const others = [...known.values()]
+    .filter(({ id, status }) => status === "running" && !own.has(id))
+    .map((operation) => ({ operations: [operation], left: [], close: () => {} }));
+  const shown = [...others, ...current].filter(
+    ({ operations }) => endpoint === undefined || operations.some(({ filters }) => filters.endpoint === endpoint),
+  );
+  const isRunning = shown.some(({ operations }) => operations.some(({ status }) => status === "running"));
   useEffect(() => {
     if (!isRunning) return undefined;
     const timer = setInterval(reload, READ_MILLISECONDS);
@@ -47,34 +57,49 @@ export function RunningOperations({ endpoint }: { endpoint?: string }) {
   }, [isRunning]);
   return (
     <>
-      {shown.map((operation) => (
-        <Operation key={operation.id} operation={operation} left={own.get(operation.id)?.left} reload={reload} />
+      {shown.map((one) => (
+        <Operations key={one.operations[0]!.id} {...one} reload={reload} />
       ))}
     </>
   );
 }
 
-function Operation(props: { operation: BulkOperation; left: DeliveryBulkRetry | undefined; reload: () => void }) {
+/** What one action retries or replays, together. */
+function Operations(props: {
+  operations: readonly BulkOperation[];
+  left: readonly DeliveryBulkRetry[];
+  close: () => void;
+  reload: () => void;
+}) {
   const call = useCall();
-  const { operation, left, reload } = props;
-  const { id, type, status, total, done, failed, last_error: reason, filters } = operation;
-  const isRunning = status === "running";
+  const { operations, left, close, reload } = props;
+  const [{ id, type, filters }] = operations as [BulkOperation];
+  const [total, done, failed] = (["total", "done", "failed"] as const).map((name) =>
+    operations.reduce((sum, one) => sum + one[name], 0),
+  ) as [number, number, number];
+  const running = operations.filter(({ status }) => status === "running");
+  const isRunning = running.length > 0;
+  const isStopped = operations.some(({ status }) => status === "canceled");
+  const reason = operations.find((one) => one.last_error !== null)?.last_error;
   const words = type === "events.replay" ? counted(total, "event") : counted(total, "delivery", "deliveries");
   const verb = type === "events.replay" ? "Replay" : "Retry";
-  const of = filters.endpoint == null ? {} : { endpoint: filters.endpoint };
-  const ended = status === "canceled" ? "Stopped" : done === 0 && failed > 0 ? "Not sent" : "Sent again";
+  const isOfOne = operations.every((one) => one.filters.endpoint === filters.endpoint);
+  const of = isOfOne && filters.endpoint != null ? { endpoint: filters.endpoint } : {};
+  const ended = isStopped ? "Stopped" : done === 0 && failed > 0 ? "Not sent" : "Sent again";
   return (
     <section class="notice" role="status" aria-label={verb}>
       <p>
         <strong>{isRunning ? `${verb}ing ${words}` : ended}</strong>:{" "}
         {isRunning
           ? `${count(done + failed)} done`
-          : status === "canceled"
+          : isStopped
             ? `${count(done + failed)} of ${count(total)}`
-            : words}
-        {failed > 0 && done > 0 && <>, of which {count(failed)} could not be retried</>}
-        {failed > 0 && !isRunning && reason && <>. {reason}</>}
-        {!isRunning && done > 0 && left !== undefined && <Outcome done={done} failed={failed} left={left} />}
+            : failed > 0 && done > 0
+              ? `${count(done)} of ${words}`
+              : words}
+        .{!isRunning && done > 0 && left.length > 0 && <Outcome done={done} failed={failed} left={left} />}
+        {failed > 0 && done > 0 && ` ${counted(failed, "was", "were")} not sent.`}
+        {failed > 0 && !isRunning && reason && ` ${reason}`}
       </p>
       {isRunning && <progress value={done + failed} max={Math.max(1, total)} aria-label="Progress of the operation" />}
       <span class="row-actions">
@@ -82,7 +107,7 @@ function Operation(props: { operation: BulkOperation; left: DeliveryBulkRetry | 
           <Action
             class="small"
             run={async () => {
-              await call("POST", `/v1/bulk_operations/${id}/cancel`);
+              await Promise.all(running.map((one) => call("POST", `/v1/bulk_operations/${one.id}/cancel`)));
               reload();
               return "Canceled. Completed retries are not undone.";
             }}
@@ -90,40 +115,40 @@ function Operation(props: { operation: BulkOperation; left: DeliveryBulkRetry | 
             Stop
           </Action>
         ) : (
-          <button
-            type="button"
-            class="small"
-            onClick={() => (started.value = started.value.filter((one) => one.operation.id !== id))}
-          >
+          <button type="button" class="small" onClick={close}>
             Close
           </button>
         )}
         <Link class="button small" href={hrefOf("deliveries", "", of)}>
           Show deliveries
         </Link>
-        <Link class="button small" href={hrefOf("why", id ?? "")}>
-          Explain
-        </Link>
+        {operations.length === 1 && (
+          <Link class="button small" href={hrefOf("why", id ?? "")}>
+            Explain
+          </Link>
+        )}
       </span>
     </section>
   );
 }
 
 /** How many of the deliveries that were sent again have arrived. Those that could not be are left as well. */
-function Outcome({ done, failed, left }: { done: number; failed: number; left: DeliveryBulkRetry }) {
+function Outcome({ done, failed, left }: { done: number; failed: number; left: readonly DeliveryBulkRetry[] }) {
   const call = useCall();
-  const [rest, setRest] = useState<number>();
+  const [rest, setRest] = useState<{ total: number; isOver: boolean }>();
   useEffect(() => {
     let isCurrent = true;
+    const begun = Date.now();
     const read = async () => {
-      const counts = await Promise.all(
-        (["pending", "failed"] as const).map((status) =>
-          call<BulkOperation>("POST", "/v1/deliveries/retry", { ...left, status, dry_run: true }),
-        ),
-      );
+      const bodies = left.flatMap((one) => (["pending", "failed"] as const).map((status) => ({ ...one, status })));
+      const [{ queue }, ...counts] = await Promise.all([
+        call<Statistics>("GET", "/v1/statistics?minutes=1"),
+        ...bodies.map((body) => call<BulkOperation>("POST", "/v1/deliveries/retry", { ...body, dry_run: true })),
+      ]);
       // The page must not contradict the outcome.
       await explainAgain();
-      if (isCurrent) setRest(counts.reduce((sum, one) => sum + one.total, 0));
+      const isOver = queue.oldest_due_seconds === 0 && Date.now() - begun > ATTEMPTS_MILLISECONDS;
+      if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver });
     };
     const readNow = () => void read().catch(() => {});
     readNow();
@@ -134,9 +159,7 @@ function Outcome({ done, failed, left }: { done: number; failed: number; left: D
     };
   }, []);
   if (rest === undefined) return null;
-  const missing = Math.min(done, Math.max(0, rest - failed));
-  const all = failed === 0 ? "All" : "The others";
-  return (
-    <>. {missing === 0 ? `${all} were delivered` : `${count(done - missing)} delivered, ${count(missing)} not yet`}.</>
-  );
+  const missing = Math.min(done, Math.max(0, rest.total - failed));
+  if (missing === 0) return <> {done === 1 ? "It was" : "All were"} delivered.</>;
+  return <>{` ${count(done - missing)} delivered, ${count(missing)} ${rest.isOver ? "failed again" : "not yet"}.`}</>;
 }

@@ -8,7 +8,7 @@ import { Action } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
 import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { EnableDialog, RetryDialog } from "./bulk.tsx";
+import { EnableDialog, RetryDeliveries, RetryDialog } from "./bulk.tsx";
 
 /** A button that does the same as the command of a finding. */
 export function Remedy(props: {
@@ -22,7 +22,7 @@ export function Remedy(props: {
   const primary = isOneOfSeveral ? "" : "primary";
   const call = useCall();
   const [isOpen, setOpen] = useState(false);
-  const { verb, id, only, isReplayed = false } = remedyOf(finding);
+  const { verb, id, only, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const close = () => {
     setOpen(false);
@@ -30,18 +30,7 @@ export function Remedy(props: {
   };
   switch (verb) {
     case "deliveries retry":
-      return (
-        <Action
-          class={primary}
-          run={async () => {
-            await call("POST", `/v1/deliveries/${id}/retry`);
-            onDone();
-            return "Retrying now";
-          }}
-        >
-          Retry now
-        </Action>
-      );
+      return <RetryNow id={id} class={primary} onDone={onDone} />;
     case "events replay":
       return (
         <Action
@@ -56,22 +45,29 @@ export function Remedy(props: {
         </Action>
       );
     case "endpoints enable":
-      return (
-        endpoint !== undefined && (
-          <>
-            <button type="button" class={primary} onClick={() => setOpen(true)}>
-              {isReplayed ? "Enable and replay what it missed" : "Enable"}
-            </button>
-            {isOpen && (
-              <EnableDialog
-                endpoint={endpoint}
-                waiting={chain.statistics?.endpoints.find((one) => one.endpoint === id)?.pending ?? 0}
-                onChange={onDone}
-                onClose={close}
-              />
-            )}
-          </>
-        )
+      return endpoint === undefined ? (
+        <Link class={`button ${primary}`} href={hrefOf("endpoints", id)}>
+          Open the endpoint
+        </Link>
+      ) : (
+        <>
+          <button type="button" class={primary} onClick={() => setOpen(true)}>
+            {also === "deliveries retry"
+              ? "Enable and retry"
+              : also === ""
+                ? "Enable"
+                : "Enable and replay what it missed"}
+          </button>
+          {isOpen && (
+            <EnableDialog
+              endpoint={endpoint}
+              waiting={chain.statistics?.endpoints.find((one) => one.endpoint === id)?.pending ?? 0}
+              {...(also === "deliveries retry" && finding && { failed: finding.subject })}
+              onChange={onDone}
+              onClose={close}
+            />
+          )}
+        </>
       );
     case "deliveries retry all":
       return (
@@ -109,8 +105,35 @@ export function Remedy(props: {
         </Link>
       );
     default:
-      return null;
+      return <Again chain={chain} subject={finding?.subject ?? ""} onDone={onDone} />;
   }
+}
+
+function RetryNow({ id, class: name, onDone }: { id: string; class?: string; onDone: () => void }) {
+  const call = useCall();
+  return (
+    <Action
+      class={name ?? ""}
+      run={async () => {
+        await call("POST", `/v1/deliveries/${id}/retry`);
+        onDone();
+        return "Retrying now";
+      }}
+    >
+      Retry now
+    </Action>
+  );
+}
+
+/** Next to a command that only shows what is wrong: sends the delivery again, or those of the endpoint. */
+function Again({ chain, subject, onDone }: { chain: Chain; subject: string; onDone: () => void }) {
+  const delivery = chain.deliveries.find(({ id }) => id === subject);
+  const endpoint = chain.endpoints.get(delivery?.endpoint ?? subject);
+  if (endpoint?.status !== "enabled" || delivery?.status === "succeeded") return null;
+  if (delivery !== undefined) return <RetryNow id={subject} onDone={onDone} />;
+  const { id, health } = endpoint;
+  if (health.failing_since === null) return null;
+  return <RetryDeliveries endpoint={{ id, name: nameOfEndpoint(endpoint) }} failingSince={health.failing_since} />;
 }
 
 /** What a command does. */
@@ -120,14 +143,14 @@ interface Effect {
   id: string;
   /** The only endpoint that a replay is sent to. */
   only?: string | undefined;
-  /** The events that an endpoint missed are replayed. */
-  isReplayed?: boolean;
+  /** What the second command does. */
+  also?: string;
 }
 
 function remedyOf(finding: Finding | undefined): Effect {
-  const [command = "", replay = "", ...others] = (finding?.fix ?? "").split(" && ");
-  // The dialog that enables an endpoint replays what it missed.
-  if (others.length > 0 || (replay !== "" && !command.startsWith("service endpoints enable "))) {
+  const [command = "", second = "", ...others] = (finding?.fix ?? "").split(" && ");
+  // The dialog that enables an endpoint replays what it missed, and retries a delivery that failed.
+  if (others.length > 0 || (second !== "" && !command.startsWith("service endpoints enable "))) {
     return { verb: "", id: "" };
   }
   const words = command.split(" ").filter((word) => word !== "--live");
@@ -139,5 +162,7 @@ function remedyOf(finding: Finding | undefined): Effect {
   if (name === "events" && verb === "replay" && words[4] === "--endpoint" && words.length === 6) {
     return { verb: "events replay", id, only: words[5] };
   }
-  return words.length === 4 ? { verb: `${name} ${verb}`, id, isReplayed: replay !== "" } : { verb: "", id: "" };
+  return words.length === 4
+    ? { verb: `${name} ${verb}`, id, also: second.split(" ").slice(1, 3).join(" ") }
+    : { verb: "", id: "" };
 }

@@ -16,7 +16,7 @@ import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
-import { Answer } from "../../components/answer.tsx";
+import { Also, Answer } from "../../components/answer.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { Card, Empty, Facts, WithAside } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
@@ -24,6 +24,7 @@ import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { OutcomeOf } from "../events/outcomes.tsx";
+import { Remedy } from "../remedy.tsx";
 import { type AboutObject, Arrivals, referringKinds, useEventsAbout } from "./arrivals.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
 import { ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
@@ -35,7 +36,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const { page } = RESOURCES[kind];
   // Of an object that others refer to, its own last event says little.
   const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
-  const { explanation } = useExplanation(isRoot ? undefined : data && id);
+  const { explanation, again } = useExplanation(isRoot ? undefined : data && id);
   const about = useEventsAbout(kind, isRoot ? data && id : undefined);
   return (
     <DetailPage
@@ -70,6 +71,12 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
               {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
               {explanation !== undefined && <Trail chain={explanation.chain} />}
             </Card>
+            <Also
+              explanation={explanation}
+              remedyOf={(finding) =>
+                explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
+              }
+            />
             {referringKinds(kind).map(([other, field]) => (
               <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
             ))}

@@ -134,7 +134,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
             cell: ({ endpoint, failures: [top], rank }) => (
               <>
                 {endpoint === undefined ? (
-                  "Listeners"
+                  <Link href={hrefOf("deliveries")}>Listeners</Link>
                 ) : (
                   <Link href={hrefOf("endpoints", endpoint.id)}>{nameOfEndpoint(endpoint)}</Link>
                 )}
@@ -152,7 +152,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           },
           {
             label: "Why",
-            from: "tablet",
+            from: "desktop",
             isLong: true,
             isFor: isTroubled,
             cell: (standing) => <Cause standing={standing} isQuoted={withQuote.has(standing)} />,
@@ -164,9 +164,16 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           },
           {
             label: "Actions",
-            isFor: ({ endpoint }) => endpoint !== undefined,
             cell: ({ endpoint, counts }) =>
-              endpoint && <RowActions endpoint={endpoint} counts={counts} onChange={onChange} />,
+              endpoint === undefined ? (
+                <span class="row-actions">
+                  <Link class="button small" href={hrefOf("deliveries")} label="Deliveries of listeners">
+                    Deliveries
+                  </Link>
+                </span>
+              ) : (
+                <RowActions endpoint={endpoint} counts={counts} onChange={onChange} />
+              ),
           },
         ]}
       />

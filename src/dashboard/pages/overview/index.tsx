@@ -2,7 +2,7 @@ import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/s
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import { givenUp, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
-import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
+import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
@@ -32,9 +32,10 @@ export function Overview() {
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
   const [only] = failing.length === 1 ? failing : [];
-  const counts = only === undefined ? known?.endpoints : [only.counts];
-  const failed = failedOf(counts ?? []);
-  const waiting = only === undefined ? (known?.queue.pending ?? 0) : (only.counts?.pending ?? 0);
+  // A disabled endpoint gets nothing.
+  const retried = only === undefined ? standings.filter(({ endpoint }) => endpoint?.status === "enabled") : [only];
+  const failed = failedOf(retried.map(({ counts }) => counts));
+  const waiting = retried.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
   return (
     <Page
       title="Overview"
@@ -50,14 +51,14 @@ export function Overview() {
           <RangeChoice preset="1h" />
           {failing[0]?.endpoint !== undefined && (
             <Link class="button primary" href={hrefOf("why", failing[0].endpoint.id)}>
-              Why {nameOfEndpoint(failing[0].endpoint)} fails
+              Why {shortNameOf(failing[0].endpoint)} fails
             </Link>
           )}
           {(failed > 0 || (failing.length > 0 && waiting > 0)) && (
             <RetryDeliveries
               // A retry before the cause is repaired only uses up an attempt.
               class={failing.length > 0 ? "" : "primary"}
-              label={`Retry ${count(failed + waiting)} ${waiting > 0 ? "" : "failed "}${failed + waiting === 1 ? "delivery" : "deliveries"}${only?.endpoint === undefined ? "" : ` to ${nameOfEndpoint(only.endpoint)}`}`}
+              label={`Retry ${count(failed + waiting)} ${waiting > 0 ? "" : "failed "}${failed + waiting === 1 ? "delivery" : "deliveries"}${only?.endpoint === undefined ? "" : ` to ${shortNameOf(only.endpoint)}`}`}
               endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
               failingSince={only?.endpoint?.health.failing_since}
             />
@@ -119,7 +120,7 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   const { totals, minutes, queue, now } = statistics;
   const failed = failedOf(statistics.endpoints);
   const namesOf = (some: readonly Standing[]) =>
-    some.map(({ endpoint }) => (endpoint ? nameOfEndpoint(endpoint) : "A listener"));
+    some.map(({ endpoint }) => (endpoint ? shortNameOf(endpoint) : "A listener"));
   const bad = standings.filter(({ state }) => state === "failing");
   // The menu counts those that the platform has reported.
   const isReported = ({ endpoint }: Standing) => endpoint?.health.failing_since != null;

@@ -35,6 +35,17 @@ export interface ScreenOptions {
   rows?: number;
 }
 
+const BEGIN_FRAME = "\u001b[?2026h";
+const END_FRAME = "\u001b[?2026l";
+
+/** Returns where the output that a terminal shows ends: a frame is shown once it is complete. */
+function endOfWholeFrames(output: string, from: number): number {
+  const begin = output.lastIndexOf(BEGIN_FRAME);
+  if (begin >= from && output.indexOf(END_FRAME, begin) === -1) return begin;
+  const last = output.lastIndexOf("\u001b");
+  return last >= from && BEGIN_FRAME.startsWith(output.slice(last)) ? last : output.length;
+}
+
 /** Runs a program in a pseudo terminal; it is killed when the test ends. */
 export function openScreen(program: string, args: readonly string[], options: ScreenOptions = {}): Screen {
   const { env, cwd = process.cwd(), columns = 80, rows = 24 } = options;
@@ -44,10 +55,13 @@ export function openScreen(program: string, args: readonly string[], options: Sc
   terminal.unicode.activeVersion = "11";
   const pty = spawn(program, [...args], { name: whole.TERM, cols: columns, rows, cwd, env: whole });
   let output = "";
+  let shown = 0;
   let isOver = false;
   pty.onData((data) => {
     output += data;
-    terminal.write(data);
+    const end = endOfWholeFrames(output, shown);
+    terminal.write(output.slice(shown, end));
+    shown = end;
   });
   const ended = new Promise<number>((resolve) => {
     pty.onExit(({ exitCode }) => {

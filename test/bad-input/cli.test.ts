@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { signedInUser, signIn } from "../cli/support/running-login.ts";
 import { expire, tokensIn } from "../cli/support/stored.ts";
 import { startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { BIN, cliEnv, createConfigDir, runCli } from "../support/run-cli.ts";
@@ -180,12 +179,7 @@ describe("a wrong clock", () => {
 });
 
 it("service listen waits for the target to start, then delivers", async () => {
-  const reserved = createServer();
-  await new Promise<void>((listening) => {
-    reserved.listen(0, "127.0.0.1", listening);
-  });
-  const { port } = reserved.address() as AddressInfo;
-  await new Promise((closed) => reserved.close(closed));
+  const port = await freePort();
   const listener = await startListener(on.platform.env, ["--forward-to", `127.0.0.1:${port}`]);
   await service(["trigger", "customer.created"]);
   const failed = await listener.record(({ event }) => event === "forwarded");

@@ -111,12 +111,13 @@ describe("service events tail", () => {
 
   it("waits for an unreachable platform, and misses nothing", async () => {
     const database = `${createConfigDir()}/tail.db`;
-    const first = await startPlatformOn(database, 0);
+    const port = await freePort();
+    const first = await startPlatformOn(database, port);
     const tail = tailEvents(["--quiet"], first.env);
     await tail.begun(() => provoke("customer.created", first.env));
     await first.kill();
     await tail.until(() => tail.stderr().includes("Reconnecting; no items will be missed."));
-    const second = await startPlatformOn(database, Number(new URL(first.baseUrl).port));
+    const second = await startPlatformOn(database, port);
     try {
       const { stdout } = await runCli(["trigger", "customer.created", "-q"], { env: first.env });
       await tail.until(() => tail.lines.includes(stdout.trim()));

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { spawnListener, startListener } from "../support/listener.ts";
 import { servePlatformOn } from "../support/platform.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
@@ -15,8 +16,8 @@ const { got, trigger } = on;
 describe("--since last", () => {
   it("resumes where the same listener stopped, across a restart of the platform", async () => {
     const database = join(createFolder(), "on.platform.db");
-    const first = await servePlatformOn(database, 0);
-    const { port } = new URL(first.baseUrl);
+    const port = await freePort();
+    const first = await servePlatformOn(database, port);
     const env = { ...first.env };
     const args = [
       "--forward-to",
@@ -34,7 +35,7 @@ describe("--since last", () => {
     await listener.interrupt();
     const missed = await trigger("customer.created", 3, env);
     await first.stop();
-    const second = await servePlatformOn(database, Number(port));
+    const second = await servePlatformOn(database, port);
     const again = await startListener(env, args);
     await got(missed);
     await again.interrupt();

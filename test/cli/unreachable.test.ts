@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { json, listen, startServer } from "../client/support/scripted-server.ts";
+import { freePort } from "../support/free-port.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 import { CUSTOMER, listOf } from "../support/api-objects.ts";
@@ -16,13 +17,11 @@ const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: s
 
 describe("a command exits with 7", () => {
   it("if nothing listens", async () => {
-    const server = createServer();
-    const url = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
-    expect(await customers(url)).toEqual({
+    const port = await freePort();
+    expect(await customers(`http://127.0.0.1:${port}`)).toEqual({
       exitCode: 7,
       stdout: "",
-      stderr: `Error: Connection refused: nothing listens on ${new URL(url).host}\nStart the platform with \`service serve --port ${new URL(url).port}\`, or choose another one with --base-url.\n`,
+      stderr: `Error: Connection refused: nothing listens on 127.0.0.1:${port}\nStart the platform with \`service serve --port ${port}\`, or choose another one with --base-url.\n`,
     });
   });
 

@@ -1,10 +1,10 @@
-import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { NetworkError } from "../../src/client/errors.ts";
 import { clientOf } from "./support/client.ts";
 import { hangUp, json, listen, startServer } from "./support/scripted-server.ts";
+import { freePort } from "../support/free-port.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
 async function failureOf(baseUrl: string, options: Parameters<typeof clientOf>[1] = {}): Promise<NetworkError> {
@@ -34,9 +34,7 @@ describe("each failure has its own message:", () => {
   });
 
   it("a closed port on this machine", async () => {
-    const server = createServer();
-    const url = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
+    const url = `http://127.0.0.1:${await freePort()}`;
     expect(await failureOf(url)).toMatchObject({
       failure: "refused",
       message: `Connection refused: nothing listens on ${new URL(url).host}`,

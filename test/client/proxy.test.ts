@@ -6,6 +6,7 @@ import { proxyFor } from "../../src/client/proxy-settings.ts";
 import { clientOf } from "./support/client.ts";
 import { json, listen, startServer } from "./support/scripted-server.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
+import { freePort } from "../support/free-port.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
 const GET = { method: "GET", path: "/v1/things" } as const;
@@ -51,9 +52,7 @@ describe("a proxy", () => {
   });
 
   it("is reported if it is unreachable", async () => {
-    const server = createServer();
-    const url = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
+    const url = `http://127.0.0.1:${await freePort()}`;
     const client = clientOf("https://platform.test", { proxies: { https_proxy: url } });
     await expect(client.request(GET)).rejects.toMatchObject({
       failure: "proxy",

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { ForwardResult } from "../../src/relay/forwarder.ts";
 import { systemClock } from "../../src/network/clock.ts";
+import { freePort } from "../support/free-port.ts";
 import { FakeClock } from "./support/fake-clock.ts";
-import { closedPort, startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
+import { startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
 import { EVENT, openForwarder, send } from "./support/forwarder.ts";
 
 describe("a forward fails with a message", () => {
   it("when nothing listens", async () => {
-    const port = await closedPort();
+    const port = await freePort();
     const { failure, status } = await send(openForwarder({ url: new URL(`http://localhost:${port}`) }));
     expect(status).toBeUndefined();
     expect(failure).toEqual({

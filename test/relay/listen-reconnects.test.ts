@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
+import { freePort } from "../support/free-port.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, type FakeSession } from "./support/fake-platform.ts";
 import { startRun } from "./support/start-run.ts";
-import { closedPort, startReceiver } from "./support/receivers.ts";
+import { startReceiver } from "./support/receivers.ts";
 import { bye, READY } from "./support/frames.ts";
 import { respond, PROBLEM } from "./support/upgrade-response.ts";
 
@@ -119,7 +120,7 @@ describe("an upgrade that fails temporarily", () => {
 
   it("distinguishes an unreachable platform from an unknown host name", async () => {
     const platform = await FakePlatform.start();
-    const port = await closedPort();
+    const port = await freePort();
     const options = { clock: new FakeClock(), baseUrl: new URL(`http://127.0.0.1:${port}`) };
     expect((await startRun(platform, options).reports.wait("retrying")).reason).toEqual({
       code: "refused",
@@ -131,7 +132,7 @@ describe("an upgrade that fails temporarily", () => {
 
   it("is delayed longer after each failure, with full jitter", async () => {
     const platform = await FakePlatform.start();
-    const baseUrl = new URL(`http://127.0.0.1:${await closedPort()}`);
+    const baseUrl = new URL(`http://127.0.0.1:${await freePort()}`);
     await fc.assert(
       fc.asyncProperty(fc.double({ min: 0, max: 0.999, noNaN: true }), async (fraction) => {
         const clock = new FakeClock();
@@ -225,7 +226,7 @@ describe("a limited downtime", () => {
   it("ends a session that never connects", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const baseUrl = new URL(`http://127.0.0.1:${await closedPort()}`);
+    const baseUrl = new URL(`http://127.0.0.1:${await freePort()}`);
     const { reports, run } = startRun(platform, { clock, baseUrl, maxDowntimeMs: 60_000, random: () => 0.999 });
     for (let failures = 1; reports.of("summary").length === 0; failures += 1) {
       const { retryInMs } = await Promise.race([

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { HEADERS } from "../../src/contract/headers.ts";
 import { SignatureError, verify } from "../../src/webhooks/index.ts";
+import { freePort } from "../support/free-port.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
 import { startRun } from "./support/start-run.ts";
-import { closedPort, startReceiver } from "./support/receivers.ts";
+import { startReceiver } from "./support/receivers.ts";
 
 describe("a run of the relay", () => {
   it("sends its parameters with the credential, and is ready when the platform confirms it", async () => {
@@ -130,7 +131,7 @@ describe("a run of the relay", () => {
 
   it("reports and acknowledges an unreachable receiver, and continues", async () => {
     const platform = await FakePlatform.start();
-    const port = await closedPort();
+    const port = await freePort();
     const { reports, run } = startRun(platform, { target: new URL(`http://localhost:${port}/`) });
     await reports.wait("ready");
     const first = platform.append();

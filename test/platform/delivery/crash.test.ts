@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { findViolations } from "../../invariants/invariants.ts";
 import type { Api } from "../../support/api.ts";
+import { freePort } from "../../support/free-port.ts";
 import { volume } from "../../support/volume.ts";
 import { type RunningPlatform, startPlatformOn } from "../../support/platform.ts";
 import { figure } from "./support/figures.ts";
@@ -26,7 +27,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "service-crash-"));
   database = join(folder, "platform.db");
   receiver = await startScriptedReceiver();
-  platform = await startPlatformOn(database);
+  platform = await startPlatformOn(database, await freePort());
 });
 afterEach(async () => {
   await platform.kill();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HEADERS } from "../../../src/contract/headers.ts";
 import { verify } from "../../../src/webhooks/index.ts";
+import { freePort } from "../../support/free-port.ts";
 import { type DeliveryBench, startDeliveryBench } from "./support/delivery-bench.ts";
 import { startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -145,15 +146,12 @@ describe("a delivery", () => {
   });
 
   it("reports why there was no response", async () => {
-    const closed = await startScriptedReceiver();
-    const dead = closed.url;
-    await closed.close();
     const cutting = await startScriptedReceiver((_request, response) => response.socket?.destroy());
     const garbage = await startScriptedReceiver((_request, response) => {
       response.socket?.end("SSH-2.0-OpenSSH_9.2\r\n");
     });
     for (const [url, code] of [
-      [`${dead}/`, "connection_refused"],
+      [`http://127.0.0.1:${await freePort()}/`, "connection_refused"],
       [`${cutting.url}/`, "connection_closed"],
       [`${garbage.url}/`, "invalid_response"],
       [receiver.url.replace("http:", "https:"), "tls"],

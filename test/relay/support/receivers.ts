@@ -145,15 +145,6 @@ export async function startBusyReceiver(): Promise<{ port: number; resume(): voi
   return { port, resume: () => void child.kill("SIGCONT") };
 }
 
-/** Returns a port on which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createTcpServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 async function listen(server: Server, host: string, wantedPort = 0): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -40,6 +40,8 @@ async function disturb(
     target: receiver.url,
     chaos: settings,
     concurrency: 1,
+    // The clock advances while a request is in flight.
+    timeoutMs: 1e9,
     clock,
   });
   await reports.wait("ready");

@@ -40,7 +40,7 @@ describe("a forward", () => {
 
   it("reuses one connection per concurrent forward", async () => {
     const receiver = await startReceiver((response) => void receiver.received(8).then(() => response.end()));
-    const forwarder = openForwarder({ url: receiver.url });
+    const forwarder = openForwarder({ url: receiver.url, clock: new FakeClock() });
     await Promise.all(Array.from({ length: 8 }, () => send(forwarder)));
     for (let i = 0; i < 8; i += 1) await send(forwarder);
     expect(receiver.requests).toHaveLength(16);
@@ -72,7 +72,7 @@ describe("a forward", () => {
 
   it("reads a response of exactly 16 KiB and reuses the connection", async () => {
     const receiver = await startReceiver((response) => response.end("x".repeat(16_384)));
-    const forwarder = openForwarder({ url: receiver.url });
+    const forwarder = openForwarder({ url: receiver.url, clock: new FakeClock() });
     for (let i = 0; i < 2; i += 1) expect((await send(forwarder)).excerpt).toHaveLength(16_384);
     expect(receiver.requests[1]!.peerPort).toBe(receiver.requests[0]!.peerPort);
   });
@@ -107,7 +107,7 @@ describe("a forward", () => {
           "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
       ),
     );
-    const forwarder = openForwarder({ url: receiver.url });
+    const forwarder = openForwarder({ url: receiver.url, clock: new FakeClock() });
     for (let i = 0; i < 2; i += 1) expect(await send(forwarder)).toMatchObject({ status: 200, excerpt: "ok" });
     expect(receiver.connections()).toBe(1);
   });
@@ -152,7 +152,7 @@ describe("a reused connection", () => {
       if (requests > 1) end(socket);
       else socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     });
-    const forwarder = openForwarder({ url: receiver.url });
+    const forwarder = openForwarder({ url: receiver.url, clock: new FakeClock() });
     expect((await send(forwarder)).status).toBe(200);
     expect((await send(forwarder)).failure).toMatchObject({ code: "reset" });
     expect({ requests, connections: receiver.connections() }).toEqual({ requests: 2, connections: 1 });

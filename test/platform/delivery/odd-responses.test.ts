@@ -1,13 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/platform/ports.ts";
 import { startRawReceiver } from "../../relay/support/receivers.ts";
+import type { Api } from "../../support/api.ts";
 import { apiOnPlatform } from "../../support/api-on-platform.ts";
+import { hostedPlatform } from "./support/hosted-platform.ts";
 
 const { api } = apiOnPlatform();
+/** Its connections are never idle for too long, however slow the machine is. */
+const still = hostedPlatform({ clock: { ...systemClock, elapsed: () => 0 } });
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /** Delivers two events in sequence to a receiver that sends these bytes. Resolves with the attempts. */
-async function attemptsAt(response: string) {
+async function attemptsAt(api: Api, response: string) {
   const receiver = await startRawReceiver((socket) => socket.write(response));
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: receiver.url.href, events: ["*"] })).body;
   const attempts: unknown[] = [];
@@ -32,7 +37,7 @@ describe("an endpoint's response", () => {
     ["several interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 \r\n\r\n"],
     ["early hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
   ])("is accepted after %s, and the connection remains usable", async (_what, interim) => {
-    expect(await attemptsAt(interim + OK)).toEqual({
+    expect(await attemptsAt(still.api, interim + OK)).toEqual({
       attempts: Array.from({ length: 2 }, () =>
         expect.objectContaining({ status_code: 200, error: null, response_excerpt: "ok" }),
       ),
@@ -45,7 +50,7 @@ describe("an endpoint's response", () => {
     ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
     ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n"],
   ])("is reported as invalid immediately if it is %s", async (_what, response) => {
-    const { attempts } = await attemptsAt(response);
+    const { attempts } = await attemptsAt(api, response);
     const [attempt] = attempts as { duration_ms: number }[];
     expect(attempt).toMatchObject({ status_code: null, error: "invalid_response: the response is not valid HTTP" });
     // A failed assertion of Node.js would read the whole program first, which blocks the platform.

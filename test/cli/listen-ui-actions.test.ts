@@ -34,7 +34,7 @@ describe("a key of service listen", () => {
     await screen.shows("1 newer ↓");
     screen.type("r");
     await screen.shows(
-      new RegExp(`❯ [\\d:]+ +204 +customer.created +\\d+ ms +resent manually …\\w*${first.slice(-6)}`),
+      new RegExp(`❯ [\\d:]+ +204 +customer.created +[\\d.]+ m?s +resent manually …\\w*${first.slice(-6)}`),
     );
     await until(() => receivedTimes(first) === 2);
     expect(rowsOf(screen)).toHaveLength(3);
@@ -222,8 +222,11 @@ describe("a key of service listen", () => {
     await desktop.shows("1 forwarded");
     desktop.type("o");
     await desktop.shows(/Opened http/);
-    await until(() => existsSync(join(folder, "opened")));
-    expect(readFileSync(join(folder, "opened"), "utf8")).toContain(`/dashboard/sandbox/events/${other}`);
+    const opened = join(folder, "opened");
+    // The shell creates the file before it writes to it.
+    await expect
+      .poll(() => existsSync(opened) && readFileSync(opened, "utf8"))
+      .toContain(`/dashboard/sandbox/events/${other}`);
   });
 
   it("explains why it cannot resend or copy without a target", async () => {

@@ -43,7 +43,7 @@ describe("the list of service listen", () => {
     await screen.shows("Waiting for events");
     await screen.shows(/secret +whsec_/);
     const first = await trigger("customer.created");
-    await screen.shows(new RegExp(`❯ [\\d:]+ +200 +customer.created +\\d+ ms +${first}`));
+    await screen.shows(new RegExp(`❯ [\\d:]+ +200 +customer.created +[\\d.]+ m?s +${first}`));
     await screen.shows("1 received  1 forwarded  0 failed");
     const second = await trigger("customer.deleted");
     await isSelected(screen, second);

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { spawnListener, startListener } from "../support/listener.ts";
 import { servePlatformOn } from "../support/platform.ts";
@@ -17,17 +17,21 @@ const { service, trigger } = on;
 
 describe("the delivery of a listener", () => {
   it("has the time at which its attempt started, and no signature that could be verified", async () => {
-    const receiver = createServer((_request, response) => setTimeout(() => response.end(), 2_000).unref());
+    let arrived = Infinity;
+    const receiver = createServer((_request, response) => {
+      arrived = Date.now();
+      setTimeout(() => response.end(), 2_000).unref();
+    });
     receiver.listen(0, "127.0.0.1");
     await once(receiver, "listening");
     const { port } = receiver.address() as AddressInfo;
     const listener = await startListener(on.platform.env, ["--forward-to", `127.0.0.1:${port}`]);
     const [id = ""] = await trigger("customer.created");
     const list = () => on.json<{ id: string; last_attempt_at: string }[]>("deliveries", "list", "--event", id);
-    await expect.poll(async () => (await list()).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await list()).length).toBe(1);
     const [delivery] = await list();
-    const { created } = await on.json<{ created: string }>("events", "get", id);
-    expect(Date.parse(delivery!.last_attempt_at) - Date.parse(created)).toBeLessThan(2_000);
+    // Its end, in whole seconds, would be more than a second after the arrival.
+    expect(Date.parse(delivery!.last_attempt_at) - arrived).toBeLessThan(1_000);
     const { stderr } = await service(["webhooks", "verify", "--delivery", delivery!.id, "--secret", on.secret]);
     expect(stderr).toContain("was sent by a listener, whose signatures are not stored");
     expect(stderr).toContain("service listen --print-secret");
@@ -51,12 +55,13 @@ describe("the output of service listen", () => {
       "id!=x",
     ];
     const listener = spawnCommand(args, { env: on.platform.env });
-    await expect.poll(() => listener.output(), { timeout: 20_000 }).toContain("Ready.");
-    expect(listener.output()).toMatch(/^ {2}where +type=customer\.created and id!=x$/m);
-    const [id] = [...(await trigger("customer.created")), ...(await trigger("customer.created"))];
-    await expect.poll(() => listener.output().match(/← /g)?.length, { timeout: 20_000 }).toBe(2);
-    expect(listener.output().match(/to explain it: .*/g)).toEqual([`to explain it: service why ${id}`]);
+    await expect.poll(() => listener.output()).toMatch(/^ {2}where +type=customer\.created and id!=x$/m);
+    const [id] = await trigger("customer.created");
+    await expect.poll(() => listener.output()).toMatch(/to explain it: .*\n/);
+    await trigger("customer.created");
+    await expect.poll(() => listener.output().match(/← /g)?.length).toBe(2);
     await listener.interrupt();
+    expect(listener.output().match(/to explain it: .*/g)).toEqual([`to explain it: service why ${id}`]);
   });
 
   it("names what a key lacks that may not listen", async () => {
@@ -225,14 +230,29 @@ describe("flags of service listen", () => {
   });
 
   it("suggests an open port nearby if nothing listens on the target", async () => {
-    const { port } = new URL(on.receiver.url);
-    const args = ["--forward-to", String(Number(port) - 1), "--retries", "0"];
+    const { target, neighbor } = await closedPortNextToOpenOne();
+    const args = ["--forward-to", String(target), "--retries", "0"];
     const listener = await startListener(on.platform.env, args);
     await trigger("customer.deleted");
     const hint = await listener.record(
       ({ event, message }) => event === "hint" && String(message).includes("Did you mean"),
     );
-    expect(hint["message"]).toContain(port);
+    expect(hint["message"]).toContain(String(neighbor));
     await listener.interrupt();
   });
 });
+
+/** Another test may use the next port. */
+async function closedPortNextToOpenOne(): Promise<{ target: number; neighbor: number }> {
+  for (;;) {
+    const target = await freePort();
+    const server = createServer().listen(target + 1, "127.0.0.1");
+    try {
+      await once(server, "listening");
+    } catch {
+      continue;
+    }
+    onTestFinished(() => void server.close());
+    return { target, neighbor: target + 1 };
+  }
+}

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser as Chromium, Page } from "playwright-core";
@@ -130,7 +130,8 @@ describe("opening the browser", () => {
     const env = { ...loginEnv(on.platform, dir), PATH: `${path}:/usr/bin:/bin`, DISPLAY: ":0" };
     const login = await spawnLogin(["--browser"], env);
     await finish(login);
-    expect(readFileSync(log, "utf8")).toBe(`1\n${login.announcement.authorization_url}\n`);
+    const opened = `1\n${login.announcement.authorization_url}\n`;
+    await expect.poll(() => existsSync(log) && readFileSync(log, "utf8")).toBe(opened);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
@@ -58,6 +58,10 @@ describe("service open", () => {
     });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("Opened in your browser.");
-    expect(readFileSync(join(folder, "opened"), "utf8")).toBe("http://127.0.0.1:4010/dashboard/sandbox/events");
+    const opened = join(folder, "opened");
+    // The command does not wait for a slow opener.
+    await expect
+      .poll(() => existsSync(opened) && readFileSync(opened, "utf8"))
+      .toBe("http://127.0.0.1:4010/dashboard/sandbox/events");
   });
 });

@@ -40,7 +40,7 @@ describe("service sandbox reset", () => {
   it("requires --yes on a terminal with --no-input", async () => {
     const session = inTerminal("reset", "--no-input");
     expect(await session.ended).toBe(2);
-    expect(session.text()).toBe("Error: --yes is required with --no-input\n");
+    expect(session.text()).toBe("Error: --yes is required with --no-input\nSee `service sandbox reset --help`.\n");
     expect(await emails()).toEqual(["ada@example.com"]);
   });
 

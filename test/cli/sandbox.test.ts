@@ -55,15 +55,16 @@ describe("service sandbox reset", () => {
     expect(await json<object[]>("endpoints", "list")).toEqual([]);
   });
 
-  it("shows a time after the sandbox's, such as a key's last use, without an age", async () => {
-    const { id, key } = await json<{ id: string; key: string }>("keys", "create", "--scope", "customers:read");
+  it("shows a time after the sandbox's without an age, and the last use of a key in real time", async () => {
     await json("clock", "advance", "1d");
+    const { id, key } = await json<{ id: string; key: string }>("keys", "create", "--scope", "customers:read");
     expect((await service(["customers", "list"], { env: { SERVICE_API_KEY: key } })).exitCode).toBe(0);
     await expect.poll(async () => (await json<{ last_used: unknown }>("keys", "get", id)).last_used).not.toBeNull();
     await json("sandbox", "reset");
     const session = runInTerminal(["keys", "get", id], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toMatch(/^Last used +[\dT:-]+Z$/m);
+    expect(session.text()).toMatch(/^Created +[\dT:-]+Z$/m);
+    expect(session.text()).toMatch(/^Last used +[\dT:-]+Z {2}\(.+\)$/m);
   });
 
   it("is rejected for live mode", async () => {

@@ -62,7 +62,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
     identified(caller);
     assertKeyUsable(key, now());
     assertAddress(caller, address);
-    usage.note(key, now() + key.clock_offset);
+    usage.note(key, now());
     return caller;
   };
   const proveToken = async (secret: string, identified: Identified) => {

@@ -23,7 +23,7 @@ export class KeyUsage {
     this.#log = log;
   }
 
-  /** Records that the key was used at a time on its environment's clock. */
+  /** Records that the key was used at a time, which is real: a leak and its log are. */
   note(key: { id: string; last_used: number | null }, now: number): void {
     if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
     if (this.#pending.has(key.id)) return;

@@ -27,13 +27,15 @@ const SCOPE_COUNT: Column<ApiKey> = {
   shrinks: true,
 };
 const ADDRESSES: Column<ApiKey> = { label: "Addresses", text: ({ ip_allowlist }) => ip_allowlist.join(" ") || "any" };
+/** When a key was used is a fact of the real world; the sandbox's time may be ahead. */
+const inRealTime = (view: ViewContext) => ({ ...view, now: Date.now() });
 const LAST_USED: Column<ApiKey> = {
   label: "Last used",
-  text: ({ last_used }, view) => (last_used === null ? never(view) : ageOf(last_used, view)),
+  text: ({ last_used }, view) => (last_used === null ? never(view) : ageOf(last_used, inRealTime(view))),
 };
 const LAST_USED_AT: Column<ApiKey> = {
   label: "Last used",
-  text: ({ last_used }, view) => (last_used === null ? never(view) : timeWithAge(last_used, view)),
+  text: ({ last_used }, view) => (last_used === null ? never(view) : timeWithAge(last_used, inRealTime(view))),
 };
 const EXPIRES: Column<ApiKey> = {
   label: "Expires",

@@ -1,7 +1,10 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
+import { RESOURCES } from "../../../contract/resources.ts";
+import type { RequestLog, RequestLogDetail } from "../../../contract/schemas/request-log.ts";
+import type { User } from "../../../contract/schemas/account.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
-import { useCall } from "../../api/call.ts";
+import { useCall, withQuery } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { clockOffset, environmentNow } from "../../clock.ts";
@@ -60,7 +63,7 @@ function KeyList() {
             isLong: true,
             cell: (key) => (
               <>
-                <Link href={hrefOf("keys", key.id)}>{key.name ?? "Unnamed"}</Link>{" "}
+                <Link href={hrefOf("keys", key.id)}>{nameOf(key)}</Link>{" "}
                 <code class="soft">
                   {key.prefix}…{key.last4}
                 </code>
@@ -70,7 +73,7 @@ function KeyList() {
                     "Never used"
                   ) : (
                     <>
-                      Used <Time at={key.last_used} />
+                      Used <Time at={key.last_used} isReal />
                     </>
                   )}
                   {key.expires_at !== null && (
@@ -104,7 +107,7 @@ function KeyList() {
           {
             label: "Last used",
             from: "desktop",
-            cell: ({ last_used: at }) => (at === null ? "Never" : <Time at={at} />),
+            cell: ({ last_used: at }) => (at === null ? "Never" : <Time at={at} isReal />),
           },
           {
             label: "Expires",
@@ -140,7 +143,12 @@ function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: Api
       <ConfirmedAction
         class={size}
         title="Roll this key?"
-        explanation={<p>A new key with the same permissions replaces it. The old key stops working at once.</p>}
+        explanation={
+          <>
+            <p>A new key with the same permissions replaces it. The old key stops working at once.</p>
+            <LastRequest of={key} />
+          </>
+        }
         verb="Roll key"
         run={async () => {
           onRolled(await call<ApiKey>("POST", `/v1/api_keys/${key.id}/roll`));
@@ -152,7 +160,12 @@ function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: Api
       <ConfirmedAction
         class={`${size} danger`}
         title="Revoke this key?"
-        explanation={<p>Requests with {key.name ?? key.id} get 401 from now on. This cannot be undone.</p>}
+        explanation={
+          <>
+            <p>Requests with {key.name ?? key.id} get 401 from now on. This cannot be undone.</p>
+            <LastRequest of={key} />
+          </>
+        }
         verb="Revoke key"
         run={async () => {
           await call("POST", `/v1/api_keys/${key.id}/revoke`);
@@ -166,6 +179,41 @@ function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: Api
   );
 }
 
+/** Whether a key is still in use, and where. */
+function LastRequest({ of: { id, last_used: used } }: { of: ApiKey }) {
+  const newest = useQuery<{ data: RequestLog[] }>(withQuery("/v1/request_logs", { key: id, limit: 1 }));
+  const request = newest.data?.data[0];
+  const { data: whole } = useQuery<RequestLogDetail>(request && `/v1/request_logs/${request.id}`);
+  if (newest.data === undefined) return <p class="soft">Looking up its last request…</p>;
+  if (request === undefined) return <p>{used === null ? "It was never used." : "No request in the last 7 days."}</p>;
+  return (
+    <p>
+      Its last request was{" "}
+      <code>
+        {request.method} {request.path}
+      </code>
+      , <Time at={request.created} isReal />
+      {whole?.client_address != null && `, from ${whole.client_address}`}.
+    </p>
+  );
+}
+
+/** The user or the key that created a key. */
+function Creator({ id, users }: { id: string | null; users: readonly User[] }) {
+  const isKey = id?.startsWith(RESOURCES.api_key.prefix) === true;
+  const { data } = useQuery<ApiKey>(isKey ? `/v1/api_keys/${id}` : undefined);
+  if (id === null) return <>The platform</>;
+  return data === undefined ? (
+    <UserEmail id={id} users={users} />
+  ) : (
+    <Link href={hrefOf("keys", id)}>{nameOf(data)}</Link>
+  );
+}
+
+function nameOf({ name }: ApiKey): string {
+  return name ?? "Unnamed";
+}
+
 function KeyDetail({ id }: { id: string }) {
   const query = useQuery<ApiKey>(`/v1/api_keys/${encodeURIComponent(id)}`);
   const users = useUsers();
@@ -177,7 +225,7 @@ function KeyDetail({ id }: { id: string }) {
         page="keys"
         id={id}
         of={query}
-        title={data === undefined ? "API key" : (data.name ?? "Unnamed")}
+        title={data === undefined ? "API key" : nameOf(data)}
         actions={(key) =>
           statusOf(key) === "active" && (
             <>
@@ -190,21 +238,24 @@ function KeyDetail({ id }: { id: string }) {
         {(key) => (
           <>
             <LeakReports keys={[key].filter(isLeaked)} />
-            {clockOffset.value > 0 && <p class="soft">{sandboxTimes()}</p>}
+            <section class="answer object" aria-label="Summary">
+              <p dir="auto">
+                {nameOf(key)} <Status status={statusOf(key)} />
+              </p>
+              <p class="evidence">
+                <code>
+                  {key.prefix}…{key.last4}
+                </code>
+                {clockOffset.value > 0 && ` · ${sandboxTimes()}`}
+              </p>
+            </section>
             <Facts
               rows={[
-                ["Status", <Status status={statusOf(key)} />],
-                [
-                  "Key",
-                  <code>
-                    {key.prefix}…{key.last4}
-                  </code>,
-                ],
                 ["Permissions", scopesOf(key)],
                 ["IP allowlist", key.ip_allowlist.length === 0 ? "Any address" : key.ip_allowlist.join(", ")],
-                ["Created by", <UserEmail id={key.created_by} users={users} />],
+                ["Created by", <Creator id={key.created_by} users={users} />],
                 ["Created", <Time at={key.created} />],
-                ["Last used", key.last_used === null ? "Never" : <Time at={key.last_used} />],
+                ["Last used", key.last_used === null ? "Never" : <Time at={key.last_used} isReal />],
                 ["Expires", key.expires_at === null ? "Never" : <Until at={key.expires_at} />],
                 ["Revoked", key.revoked_at === null ? undefined : <Time at={key.revoked_at} />],
               ]}
@@ -234,7 +285,7 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
       <ul>
         {keys.map((key) => (
           <li key={key.id}>
-            <strong>{key.name ?? "Unnamed"}</strong>{" "}
+            <strong>{nameOf(key)}</strong>{" "}
             <code>
               {key.prefix}…{key.last4}
             </code>
@@ -252,10 +303,12 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
   return found === undefined ? "location unknown" : `found at ${found}`;
 }
 
-/** Keys belong to an environment, and so do their times. */
+/** Keys belong to an environment, which decides when they expire. */
 function sandboxTimes(): string | undefined {
   const { value: offset } = clockOffset;
-  return offset > 0 ? `Times are the sandbox's, ${duration(offset / 1000)} ahead of real time.` : undefined;
+  return offset > 0
+    ? `Created and Expires are in the sandbox's time, ${duration(offset / 1000)} ahead; Last used is in real time.`
+    : undefined;
 }
 
 function scopesOf({ scopes }: ApiKey): string {

@@ -2,12 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
-import { useOnce } from "../components/action.tsx";
+import { Action, useOnce } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
 import { isUnreachable } from "../components/outage.tsx";
@@ -65,6 +66,40 @@ export function RetryDeliveries({
       </button>
       {isOpen && <RetryDialog {...of} onClose={() => setOpen(false)} />}
     </>
+  );
+}
+
+/** Retries each of some deliveries, and says how many could not be. */
+export function RetryEach(props: {
+  deliveries: readonly Delivery[];
+  label: string;
+  class: string;
+  /** The receiver, for a screen reader. */
+  of?: string;
+  onDone?: () => void;
+}) {
+  const call = useCall();
+  const { deliveries, label, of, onDone = () => {} } = props;
+  const words = counted(deliveries.length, "delivery", "deliveries");
+  return (
+    <Action
+      class={props.class}
+      {...(of !== undefined && { label: `${label} to ${of}` })}
+      run={async () => {
+        const results = await Promise.allSettled(
+          deliveries.map(({ id }) => call("POST", `/v1/deliveries/${id}/retry`)),
+        );
+        const failures = results.flatMap((result) =>
+          result.status === "rejected" ? [asCallError(result.reason)] : [],
+        );
+        onDone();
+        if (failures[0] === undefined) return `Retrying ${words}`;
+        showToast(`${failures.length} of ${words} cannot be retried. ${failures[0].message}`, false);
+        return undefined;
+      }}
+    >
+      {label}
+    </Action>
   );
 }
 
@@ -282,7 +317,7 @@ function BulkDialog(props: {
 }
 
 /** Selects the events that an endpoint missed since it was disabled. */
-function missedBy({ id, disabled_at: at }: WebhookEndpoint): EventBulkReplay {
+export function missedBy({ id, disabled_at: at }: WebhookEndpoint): EventBulkReplay {
   // The filter excludes the second that it names.
   return { endpoint: id, missed: true, ...(at && { created_after: formatTimestamp(Date.parse(at) - 1000) }) };
 }

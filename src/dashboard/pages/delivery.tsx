@@ -27,6 +27,7 @@ import {
 import { count, dueTime, duration, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
+import { Remedy } from "./remedy.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
   const call = useCall();
@@ -36,7 +37,7 @@ export function DeliveryDetail({ id }: { id: string }) {
   const endpoint = useQuery<WebhookEndpoint>(
     data === undefined || data.endpoint === null ? undefined : `/v1/webhook_endpoints/${data.endpoint}`,
   );
-  const { explanation } = useExplanation(data && id, stampOf(data));
+  const { explanation, again } = useExplanation(data && id, `${stampOf(data)} ${endpoint.data?.status}`);
   const isDeleted = endpoint.error?.status === 404;
   const canRetry = endpoint.data !== undefined && !isDeleted && data !== undefined && data.status !== "succeeded";
   return (
@@ -48,11 +49,10 @@ export function DeliveryDetail({ id }: { id: string }) {
       actions={(data) => (
         <>
           <WhyLink id={id} />
-          {canRetry && (
+          {canRetry && endpoint.data?.status === "enabled" && (
             <Action
               class="primary"
               shortcut="r"
-              disabled={endpoint.data?.status === "disabled"}
               run={async () => {
                 await call("POST", `${path}/retry`);
                 query.reload();
@@ -70,7 +70,23 @@ export function DeliveryDetail({ id }: { id: string }) {
     >
       {(delivery) => (
         <>
-          <Answer explanation={explanation} />
+          <Answer
+            explanation={explanation}
+            remedy={
+              endpoint.data?.status === "disabled" &&
+              explanation && (
+                <Remedy
+                  chain={explanation.chain}
+                  finding={explanation.findings[0]}
+                  onDone={() => {
+                    endpoint.reload();
+                    query.reload();
+                    again();
+                  }}
+                />
+              )
+            }
+          />
           {explanation !== undefined && <Trail chain={explanation.chain} only={id} />}
           <Card title="Details">
             <Facts
@@ -83,7 +99,11 @@ export function DeliveryDetail({ id }: { id: string }) {
               ]}
             />
           </Card>
-          <Attempts delivery={delivery} url={endpoint.data?.url} />
+          <Attempts
+            delivery={delivery}
+            url={endpoint.data?.url}
+            name={endpoint.data === undefined ? "the endpoint" : nameOfEndpoint(endpoint.data)}
+          />
         </>
       )}
     </DetailPage>
@@ -159,7 +179,7 @@ function groupsOf(attempts: readonly Attempt[]): Group[] {
 }
 
 /** Every attempt, the next one, and when later ones are likely. */
-function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefined }) {
+function Attempts({ delivery, url, name }: { delivery: Delivery; url: string | undefined; name: string }) {
   const { attempts = [], next_attempt: next, status, event } = delivery;
   const body = useText(`/v1/events/${event}`);
   const isExpired = body.error?.status === 404;
@@ -191,6 +211,12 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
             </li>
           ))}
         {status === "failed" && <li class="ended">Failed; no more retries</li>}
+        {attempts.length === 0 && status === "canceled" && <li class="ended">Canceled before the first attempt</li>}
+        {next === null && status === "pending" && (
+          <li class="planned">
+            <strong>Attempt {attempts.length + 1}</strong> waits until {name} is enabled
+          </li>
+        )}
       </ol>
     </Card>
   );

@@ -218,6 +218,24 @@ export function followRow(event: MouseEvent): void {
 
 /** New rows are shown at once only if the top of the list is visible. */
 const TOP_PIXELS = 80;
+
+/** Returns true while the rows of a page's list must not move: it is scrolled, or one of them is shown next to it. */
+export function isBeingRead(): boolean {
+  return scrollY > TOP_PIXELS || peekedId.value !== "";
+}
+
+/** Restores the scroll position of a list after a page load, once enough of it is read. */
+export function useSavedScroll(list: { isReady: boolean; hasMore: boolean; loadMore: () => void; isKept?: boolean }) {
+  const { isReady, hasMore, loadMore, isKept = true } = list;
+  const scroll = useRef(isKept ? savedScroll() : 0);
+  useEffect(() => {
+    if (scroll.current === 0 || !isReady) return;
+    const isReached = document.documentElement.scrollHeight - innerHeight >= scroll.current;
+    if (hasMore && !isReached) return loadMore();
+    scrollTo(0, scroll.current);
+    scroll.current = 0;
+  });
+}
 /** A list whose end is this close is continued. */
 const NEAR_END_PIXELS = 2000;
 
@@ -252,18 +270,16 @@ export function PagedTable<Item extends { id: string }>(props: {
   useEffect(() => {
     if (searchesOn && !isLoading) loadMore();
   });
-  const scroll = useRef(keepsPosition ? savedScroll() : 0);
-  useEffect(() => {
-    if (scroll.current === 0 || shown === undefined || isLoading) return;
-    const isReached = document.documentElement.scrollHeight - innerHeight >= scroll.current;
-    if (hasMore && !isReached && error === undefined) return loadMore();
-    scrollTo(0, scroll.current);
-    scroll.current = 0;
+  useSavedScroll({
+    isReady: shown !== undefined && !isLoading,
+    hasMore: hasMore && error === undefined,
+    loadMore,
+    isKept: keepsPosition,
   });
   useEffect(() => {
     if (!keepsPosition) return undefined;
     const onScroll = () => {
-      hold(scrollY > TOP_PIXELS);
+      hold(isBeingRead());
       const below = document.documentElement.scrollHeight - innerHeight - scrollY;
       if (hasMore && !foundFew && !isLoading && error === undefined && below < NEAR_END_PIXELS) loadMore();
     };
@@ -293,7 +309,7 @@ export function PagedTable<Item extends { id: string }>(props: {
           isReal={props.isReal}
           isGone={props.pages.isGone}
           isRanked={props.isRanked}
-          onHold={(isHeld) => hold(isHeld || (keepsPosition && (scrollY > TOP_PIXELS || peekedId.value !== "")))}
+          onHold={(isHeld) => hold(isHeld || (keepsPosition && isBeingRead()))}
         />
       )}
       {foundFew && hasMore && (

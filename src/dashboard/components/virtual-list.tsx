@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { followRow, SKELETON, useHold } from "./table.tsx";
+import { followRow, isBeingRead, SKELETON, useHold } from "./table.tsx";
 
 /** Rows are added and removed in groups, so that most frames of a scroll render nothing. */
 const STEP_ROWS = 8;
@@ -14,41 +14,47 @@ interface VirtualListProps<Item> {
   rowHeight: number;
   row: (item: Item) => ComponentChildren;
   headings: readonly string[];
-  /** The scroll position when the list was last shown. */
-  scrollTop: number;
   /** Called with the items in the DOM after each change. */
   onShown: (items: readonly Item[]) => void;
   /** Called when the end is near. */
   onNearEnd: () => void;
-  /** Called when the list is scrolled, or the pointer or focus enters or leaves it. */
-  onRead: (scrollTop: number, isHeld: boolean) => void;
+  /** Called when the page is scrolled, or the pointer or focus enters or leaves the list. */
+  onHold: (isHeld: boolean) => void;
 }
 
-/** A long list of which only the visible rows are in the DOM. */
+/** A long list that scrolls with the page, and of which only the visible rows are in the DOM. */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
-  const { items = [], rowHeight, keyOf, onNearEnd, onRead } = props;
+  const { items = [], rowHeight, keyOf, onNearEnd, onHold } = props;
   const box = useRef<HTMLDivElement>(null);
   const isHeld = useRef(false);
   const [view, setView] = useState({ first: 0, rows: 30 });
   const measure = () => {
     const element = box.current;
     if (element === null) return;
-    const step = Math.floor(element.scrollTop / rowHeight / STEP_ROWS);
+    const { top, bottom } = element.getBoundingClientRect();
+    const step = Math.floor(Math.max(0, -top) / rowHeight / STEP_ROWS);
     const first = Math.max(0, (step - 1) * STEP_ROWS);
-    const rows = Math.ceil(element.clientHeight / rowHeight) + 3 * STEP_ROWS;
+    const rows = Math.ceil(innerHeight / rowHeight) + 3 * STEP_ROWS;
     setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
-    if (element.scrollTop + 3 * element.clientHeight > element.scrollHeight) onNearEnd();
+    if (bottom < 3 * innerHeight) onNearEnd();
   };
-  const report = () => onRead(box.current?.scrollTop ?? 0, isHeld.current);
+  const report = () => onHold(isHeld.current || isBeingRead());
   const hold = useHold((isNow) => {
     isHeld.current = isNow;
     report();
   });
-  useLayoutEffect(() => box.current?.scrollTo(0, props.scrollTop), []);
   useLayoutEffect(measure, [items.length]);
   useLayoutEffect(() => {
+    const onScroll = () => {
+      measure();
+      report();
+    };
     addEventListener("resize", measure);
-    return () => removeEventListener("resize", measure);
+    addEventListener("scroll", onScroll);
+    return () => {
+      removeEventListener("resize", measure);
+      removeEventListener("scroll", onScroll);
+    };
   });
   const shown = items.slice(view.first, view.first + view.rows);
   useEffect(() => props.onShown(shown), [items, view]);
@@ -63,18 +69,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
           ))}
         </div>
       </div>
-      <div
-        class="virtual-body"
-        role="rowgroup"
-        tabIndex={0}
-        ref={box}
-        onScroll={() => {
-          measure();
-          report();
-        }}
-        {...hold}
-        onClick={followRow}
-      >
+      <div class="virtual-body" role="rowgroup" ref={box} {...hold} onClick={followRow}>
         {props.items === undefined &&
           SKELETON.map((row) => (
             <div key={row} class="virtual-row skeleton" aria-hidden="true" style={{ height: `${rowHeight}px` }}>

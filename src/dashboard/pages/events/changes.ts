@@ -1,7 +1,18 @@
 import { OBJECT_KINDS, resourceOf } from "../../../contract/resources.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
+import { money } from "../../format.ts";
 
 export type Change = readonly [field: string, before: unknown, after: unknown];
+
+/** Returns the name of the event's object for a line. */
+export function nameOf(object: Record<string, unknown>): string {
+  const { email, amount, currency, url, description, id } = object;
+  if (typeof email === "string") return email;
+  if (typeof amount === "number" && typeof currency === "string") return money(amount, currency);
+  if (typeof description === "string" && description.trim() !== "") return description;
+  if (typeof url === "string") return url;
+  return typeof id === "string" ? id : "";
+}
 
 /** Returns the fields that an event changed. The event of a status change has the status only in its type. */
 export function changesOf({ type, data }: Pick<ListedEvent, "type" | "data">): Change[] {

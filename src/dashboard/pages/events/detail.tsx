@@ -15,22 +15,12 @@ import { Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf } from "../../components/values.tsx";
-import { count, counted, money } from "../../format.ts";
+import { count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { Remedy } from "../remedy.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { ListenerResults } from "../listeners.tsx";
-import { changesOf } from "./changes.ts";
-
-/** Returns the name of the event's object for a line. */
-export function nameOf(object: Record<string, unknown>): string {
-  const { email, amount, currency, url, description, id } = object;
-  if (typeof email === "string") return email;
-  if (typeof amount === "number" && typeof currency === "string") return money(amount, currency);
-  if (typeof description === "string" && description.trim() !== "") return description;
-  if (typeof url === "string") return url;
-  return typeof id === "string" ? id : "";
-}
+import { changesOf, nameOf } from "./changes.ts";
 
 type View = "tree" | "raw" | "changed";
 

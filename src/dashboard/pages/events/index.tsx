@@ -1,19 +1,22 @@
 import { useEffect, useMemo } from "preact/hooks";
-import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
+import { EVENT_TYPES, matchesSubscriptions, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { usePages } from "../../api/pages.ts";
 import { clockOffset } from "../../clock.ts";
 import { Card, Empty, ErrorBox, LoadingStatus } from "../../components/page.tsx";
-import { isUnfinished, NewRows, PagedTable } from "../../components/table.tsx";
+import { isUnfinished, NewRows, PagedTable, useSavedScroll } from "../../components/table.tsx";
 import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, dayOf, searchable } from "../../format.ts";
-import { environment, hrefOf, Link, peekedId } from "../../router.tsx";
-import { Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
+import { environment, hrefOf, Link } from "../../router.tsx";
+import { missedBy } from "../bulk.tsx";
+import { Chip, Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
 import { listAndPage, ListPage } from "../list-page.tsx";
-import { changeInWords, changesOf } from "./changes.ts";
-import { EventDetail, nameOf } from "./detail.tsx";
+import { changeInWords, changesOf, nameOf } from "./changes.ts";
+import { EventDetail } from "./detail.tsx";
 import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
 
@@ -31,18 +34,28 @@ const TRIGGER = "service trigger order.completed";
 const CREATE = "service customers create --email ada@example.com";
 
 function EventList() {
-  const { filters, isFiltered } = listFilters("type", "query");
-  const { query } = filters;
+  const { filters: own, isFiltered } = listFilters("type", "query", "missed_by");
+  const { missed_by: missedById, ...given } = own;
+  const { query } = given;
+  const { items: endpoints } = useEndpoints();
+  const missing = endpoints?.find(({ id, status }) => id === missedById && status === "disabled");
+  const { created_after: after = "" } = missing === undefined ? {} : missedBy(missing);
+  const filters = { ...given, created_after: given.created_after || after };
   const text = searchable(query);
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
   const readOutcomes = useOutcomes();
-  const { events: shown, pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
+  const { pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
+  // An endpoint that is disabled gets no delivery of an event.
+  const shown =
+    missing === undefined ? list.events : list.events.filter(({ type }) => matchesSubscriptions(missing.events, type));
+  const isSearch = query !== "" || missing !== undefined;
   const today = new Date(Date.now() + clockOffset.value).toDateString();
   const rows = useMemo(() => withDays(shown, today), [shown, today]);
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
-  const searchesOn = query !== "" && !isComplete && isUnfinished(shown.length, pagesRead);
+  useSavedScroll({ isReady: !isLoading, hasMore: !isComplete && error === undefined, loadMore });
+  const searchesOn = isSearch && !isComplete && isUnfinished(shown.length, pagesRead);
   useEffect(() => {
     // A request searches a part of the events only.
     if (searchesOn) readOn();
@@ -55,10 +68,8 @@ function EventList() {
           {[
             ...(shown.length === 0 && (isLoading || error !== undefined)
               ? []
-              : [
-                  `${query === "" && !isComplete ? "newest " : ""}${count(shown.length)}${query === "" ? "" : " found"}`,
-                ]),
-            ...(isLoading ? [query === "" ? "loading…" : "searching…"] : []),
+              : [`${!isSearch && !isComplete ? "newest " : ""}${count(shown.length)}${isSearch ? " found" : ""}`]),
+            ...(isLoading ? [isSearch ? "searching…" : "loading…"] : []),
           ].join(", ")}
         </span>
       }
@@ -66,7 +77,16 @@ function EventList() {
       command="events"
       filters={filters}
       search={{ hint: "Search any value, or type:order.* since:14:00", terms: TERMS }}
-      choices={<Choice label="Type" name="type" options={TYPES} />}
+      choices={
+        <>
+          {missing !== undefined && (
+            <Chip label="Missed by" name="missed_by">
+              <Link href={hrefOf("endpoints", missing.id)}>{nameOfEndpoint(missing)}</Link>
+            </Chip>
+          )}
+          <Choice label="Type" name="type" options={TYPES} />
+        </>
+      }
     >
       {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
       {shown.length === 0 && isLoading && <LoadingStatus />}
@@ -88,11 +108,11 @@ function EventList() {
         </Empty>
       )}
       {(shown.length > 0 || isLoading) && (
-        <div class="virtual-frame">
+        <>
           <NewRows
             number={pendingCount}
             onShow={() => {
-              document.querySelector(".virtual-body")?.scrollTo(0, 0);
+              scrollTo(0, 0);
               list.show();
             }}
           />
@@ -102,15 +122,12 @@ function EventList() {
             items={rows.length === 0 ? undefined : rows}
             keyOf={(row) => (typeof row === "string" ? row : row.id)}
             rowHeight={ROW_HEIGHT}
-            row={eventRow}
-            scrollTop={list.scrollTop}
+            row={(row) => eventRow(row, endpoints)}
             onShown={(some) => readOutcomes(some.flatMap((row) => (typeof row === "string" ? [] : [row.id])))}
             onNearEnd={readOn}
-            onRead={(scrollTop, isHeld) =>
-              list.read(scrollTop, scrollTop >= ROW_HEIGHT || isHeld || peekedId.value !== "")
-            }
+            onHold={list.hold}
           />
-        </div>
+        </>
       )}
     </ListPage>
   );
@@ -141,7 +158,7 @@ function withDays(events: readonly ListedEvent[], today: string): (ListedEvent |
   return rows;
 }
 
-function eventRow(row: ListedEvent | string) {
+function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint[] | undefined) {
   if (typeof row === "string") {
     return (
       <span role="cell" class="day">
@@ -164,10 +181,18 @@ function eventRow(row: ListedEvent | string) {
         {data === null ? <span class="bad-text">Damaged, and not sent</span> : nameOf(data.object)}
       </span>
       <span role="cell">
-        <OutcomeOf event={id} />
+        <OutcomeOf event={id} notSent={whyNotSent(row, endpoints)} />
       </span>
     </>
   );
+}
+
+/** Returns why an event was sent to no endpoint, as far as the endpoints show it. */
+function whyNotSent({ type, created }: ListedEvent, endpoints: readonly WebhookEndpoint[] = []): string {
+  const subscribed = endpoints.filter((one) => one.created <= created && matchesSubscriptions(one.events, type));
+  if (subscribed.length === 0) return "No endpoint subscribes";
+  if (subscribed.some(({ status }) => status === "enabled")) return "Not sent";
+  return subscribed.length === 1 ? "Endpoint disabled" : "Endpoints disabled";
 }
 
 const texts = new WeakMap<ListedEvent, string>();
@@ -191,6 +216,7 @@ function valuesOf(value: unknown): string[] {
 export function RelatedEvents({ id }: { id: string }) {
   const events = usePages<ListedEvent>("/v1/events", { related: id });
   const readOutcomes = useOutcomes();
+  const { items: endpoints } = useEndpoints();
   useEffect(() => readOutcomes((events.items ?? []).map((event) => event.id)), [events.items]);
   return (
     <Card title="Events">
@@ -216,7 +242,10 @@ export function RelatedEvents({ id }: { id: string }) {
             isFor: (event) => changesOf(event).length > 0,
             cell: (event) => changesOf(event).map(changeInWords).join(", "),
           },
-          { label: "Deliveries", cell: ({ id: event }) => <OutcomeOf event={event} /> },
+          {
+            label: "Deliveries",
+            cell: (event) => <OutcomeOf event={event.id} notSent={whyNotSent(event, endpoints)} />,
+          },
         ]}
       />
     </Card>

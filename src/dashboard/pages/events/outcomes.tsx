@@ -5,9 +5,10 @@ import { useCall, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { stateOf } from "../../components/values.tsx";
 import { environment } from "../../router.tsx";
+import { timeBefore } from "./find.ts";
 
-/** The number of an event's receivers by the state of the newest delivery to each of them. */
-type Outcome = ReadonlyMap<string, number>;
+/** The newest delivery of an event to each of its receivers. */
+type Outcome = readonly Delivery[];
 
 /** While deliveries change, outcomes are read at most this often. */
 const PAUSE_MILLISECONDS = 1000;
@@ -20,8 +21,8 @@ const outcomes = new Map<string, Outcome>();
 environment.subscribe(() => outcomes.clear());
 
 async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly string[]): Promise<void> {
-  const found = new Map(events.map((id) => [id, new Map<string, number>()]));
-  const query = { query: events.join(","), limit: LIMITS.maxPageSize };
+  const found = new Map(events.map((id) => [id, [] as Delivery[]]));
+  const query = { query: events.join(","), created_after: timeBefore(events), limit: LIMITS.maxPageSize };
   const seen = new Set<string>();
   let cursor: string | null | undefined;
   for (let page = 0; cursor !== null; page++) {
@@ -33,15 +34,13 @@ async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly s
       // The list begins with the newest one: earlier ones were replayed.
       if (seen.has(receiver)) continue;
       seen.add(receiver);
-      const counts = found.get(delivery.event);
-      const state = stateOf(delivery);
-      counts?.set(state, (counts.get(state) ?? 0) + 1);
+      found.get(delivery.event)?.push(delivery);
     }
     cursor = read.next_cursor;
   }
-  for (const [id, counts] of found) {
+  for (const [id, deliveries] of found) {
     outcomes.delete(id);
-    outcomes.set(id, counts);
+    outcomes.set(id, deliveries);
   }
   for (const old of outcomes.keys()) {
     if (outcomes.size <= MAX_OUTCOMES) break;
@@ -49,7 +48,10 @@ async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly s
   }
 }
 
-/** Returns a function that reads the outcomes of some events in one list, now and whenever deliveries change. */
+/**
+ * Returns a function that reads the outcomes of some events, now and whenever deliveries change: beyond one page of
+ * events, of those that may still change.
+ */
 export function useOutcomes(): (events: readonly string[]) => void {
   const call = useCall();
   const [, draw] = useReducer((count: number) => count + 1, 0);
@@ -58,14 +60,25 @@ export function useOutcomes(): (events: readonly string[]) => void {
     readAt: -Infinity,
     timer: undefined as ReturnType<typeof setTimeout> | undefined,
   });
+  const readAll = async () => {
+    const [first, rest] = [state.events.slice(0, LIMITS.maxPageSize), state.events.slice(LIMITS.maxPageSize)];
+    const open = rest.filter((id) => outcomes.get(id)?.every(({ status }) => status === "succeeded") !== true);
+    try {
+      for (let some = first; some.length > 0; some = open.splice(0, LIMITS.maxPageSize)) {
+        await readOutcomes(call, some);
+        draw(undefined);
+      }
+    } catch {
+      // The next change reads them.
+    }
+  };
   const readSoon = () => {
     if (state.events.length === 0) return;
     state.timer ??= setTimeout(
       () => {
         state.timer = undefined;
         state.readAt = Date.now();
-        // After an error the next change reads them.
-        readOutcomes(call, state.events).then(draw, () => {});
+        void readAll();
       },
       Math.max(0, state.readAt + PAUSE_MILLISECONDS - Date.now()),
     );
@@ -83,7 +96,7 @@ export function useOutcomes(): (events: readonly string[]) => void {
     };
   }, []);
   return (events) => {
-    state.events = events.slice(0, LIMITS.maxPageSize);
+    state.events = events;
     if (state.events.some((id) => !outcomes.has(id))) readSoon();
   };
 }
@@ -92,25 +105,34 @@ export function useOutcomes(): (events: readonly string[]) => void {
 const SHAPES = { failed: "bad", retrying: "retry", queued: "wait", canceled: "off", delivered: "good" } as const;
 const MAX_DOTS = 8;
 
-/** Returns the outcomes of some events together; undefined until those of all are known. */
-export function outcomeOf(events: readonly string[]): Outcome | undefined {
-  const sum = new Map<string, number>();
-  for (const event of events) {
-    const outcome = outcomes.get(event);
-    if (outcome === undefined) return undefined;
-    for (const [state, number] of outcome) sum.set(state, (sum.get(state) ?? 0) + number);
-  }
-  return sum;
+/** Returns the newest deliveries of some events to each receiver; undefined until those of all are known. */
+export function deliveriesOf(events: readonly string[]): readonly Delivery[] | undefined {
+  const found = events.map((event) => outcomes.get(event));
+  return found.includes(undefined) ? undefined : (found as Outcome[]).flat();
 }
 
 /** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
-export function OutcomeOf({ event }: { event: string | readonly string[] }) {
-  const outcome = outcomeOf([event].flat());
-  if (outcome === undefined) return <span class="soft">…</span>;
+export function OutcomeOf(props: {
+  event: string | readonly string[] | undefined;
+  /** Why there is none. */
+  notSent?: string;
+}) {
+  const { event, notSent = "Not sent" } = props;
+  const deliveries = event === undefined ? undefined : deliveriesOf([event].flat());
+  if (deliveries === undefined) return <span class="soft">…</span>;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
-  const all = states.flatMap((state) => Array.from({ length: outcome.get(state) ?? 0 }, () => state));
+  const all = deliveries
+    .map((delivery) => stateOf(delivery) as keyof typeof SHAPES)
+    .toSorted((a, b) => states.indexOf(a) - states.indexOf(b));
   const [worst] = all;
-  if (worst === undefined) return <span class="soft">Not sent</span>;
+  if (worst === undefined) {
+    return (
+      <span class="soft">
+        <span class="from-tablet">{notSent}</span>
+        <span class="narrow-only">Not sent</span>
+      </span>
+    );
+  }
   return (
     <span class="status">
       <span class="dots" aria-hidden="true">
@@ -122,7 +144,7 @@ export function OutcomeOf({ event }: { event: string | readonly string[] }) {
       </span>
       <span>{worst}</span>
       {all.length > 1 && (
-        <span class="soft of-total">{` ${outcome.get("delivered") ?? 0} of ${all.length} delivered`}</span>
+        <span class="soft of-total">{` ${all.filter((state) => state === "delivered").length} of ${all.length} delivered`}</span>
       )}
     </span>
   );

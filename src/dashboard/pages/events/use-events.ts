@@ -36,11 +36,9 @@ export interface ListedEvents {
   error: CallError | undefined;
   /** Number of pages that were read. */
   pagesRead: number;
-  /** The scroll position of the list. */
-  scrollTop: number;
   loadMore: () => void;
-  /** Records what is being read. While the list is held, new events do not move it. */
-  read: (scrollTop: number, isHeld: boolean) => void;
+  /** While the list is held, new events do not move it. */
+  hold: (isHeld: boolean) => void;
   /** Shows the events that were held. */
   show: () => void;
 }
@@ -60,7 +58,6 @@ interface Listing {
   isHeld: boolean;
   isLoading: boolean;
   error: CallError | undefined;
-  scrollTop: number;
   timer: ReturnType<typeof setTimeout> | undefined;
   retry: ReturnType<typeof setTimeout> | undefined;
   draw: (() => void) | undefined;
@@ -87,7 +84,6 @@ function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent)
     isHeld: false,
     isLoading: false,
     error: undefined,
-    scrollTop: 0,
     timer: undefined,
     retry: undefined,
     draw: undefined,
@@ -190,7 +186,7 @@ export function useEvents(filters: EventFilters, isMatch: (event: ListedEvent) =
       listing.isHeld = true;
     };
   }, [listing]);
-  const { events, fresh, cursor, isLoading, error, scrollTop } = listing;
+  const { events, fresh, cursor, isLoading, error } = listing;
   return {
     events,
     pendingCount: listing.isHeld ? fresh.length : 0,
@@ -198,10 +194,8 @@ export function useEvents(filters: EventFilters, isMatch: (event: ListedEvent) =
     isComplete: cursor === null || events.length >= MAX_EVENTS,
     error,
     pagesRead: listing.pagesRead,
-    scrollTop,
     loadMore: () => void load(listing),
-    read: (top, isHeld) => {
-      listing.scrollTop = top;
+    hold: (isHeld) => {
       listing.isHeld = isHeld;
       if (isHeld || listing.fresh.length === 0) return;
       takeFresh(listing);

@@ -114,6 +114,50 @@ it("the host of a long URL is visible at any width", async () => {
   }
 });
 
+it("the list of events scrolls with the page, and its headings are above their columns", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+  const [first] = (await board.api("GET", "/v1/events?limit=1")).body.data;
+  for (const path of ["events", `events?peek=${first.id}`]) {
+    await settle(path);
+    await page.locator(".virtual-body [role=cell]").first().waitFor();
+    const scrollers = await page.evaluate<number>(`[...document.querySelectorAll(".list, .list *")].filter(
+      (box) => /auto|scroll/.test(getComputedStyle(box).overflow) && !/input|textarea/i.test(box.tagName)).length`);
+    expect(scrollers, path).toBe(0);
+    const left = (selector: string) =>
+      page.evaluate<number[]>(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].map((cell) => cell.getBoundingClientRect().left)`,
+      );
+    const columns = await left(".virtual-body .virtual-row:has(:nth-child(4)) > span");
+    expect(columns.slice(0, 4), path).toEqual(await left(".virtual-head .virtual-row > span"));
+  }
+});
+
+it("the list of endpoints shows the end of each URL at any width, and a customer's page fits 305 pixels", async () => {
+  const { page, api } = board;
+  const path = "/teams/checkout/environments/staging/webhooks/incoming/orders";
+  await api("POST", "/v1/webhook_endpoints", {
+    url: `http://127.0.0.1:9${path}`,
+    events: ["order.*"],
+    description: "Ends",
+  });
+  for (const width of [1440, 1024, 768, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await settle("endpoints");
+    const url = page.getByRole("row").filter({ hasText: "Ends" }).locator(".url");
+    const hidden = await url.evaluate((box) => {
+      const { right } = box.querySelector("bdi")!.getBoundingClientRect();
+      return right - box.getBoundingClientRect().right;
+    });
+    expect(hidden, `${width}`).toBeLessThan(1);
+  }
+  await page.setViewportSize({ width: 305, height: 900 });
+  await settle(pages["customer"]!);
+  const found: Findings = {};
+  await fit("customer", found);
+  expect(found).toEqual({});
+});
+
 it("every dialog is accessible in both themes", async () => {
   const { page } = board;
   const views = VIEWS.filter(({ width }) => width === "wide");

@@ -153,9 +153,58 @@ it("the page of a customer counts what did not arrive about it, its orders and t
   const explain = webhooks.getByRole("link", { name: "Explain the newest failure" });
   // Not the customer's own event, which may have arrived.
   expect(await explain.getAttribute("href")).toMatch(/\/why\/evt_/);
-  await webhooks.getByRole("link", { name: "show the deliveries" }).click();
+  // Each receiver that did not get everything, with the cause and its own deliveries.
+  const causes = page.getByRole("region", { name: "Not arrived, by receiver" });
+  await causes.getByRole("row").filter({ hasText: "broken" }).getByText("500 Internal Server Error").waitFor();
+  await expect.poll(() => causes.locator("tr[data-row]").count()).toBe(3);
+  await causes.getByRole("link", { name: "moved" }).click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
-  await expect.poll(() => page.locator("tr[data-row]").count()).toBe(5);
+  await rowOf("whole@example.com").getByText("302").waitFor();
+  await expect.poll(() => page.locator("tr[data-row]").count()).toBe(1);
+  await page.goBack();
+  await webhooks.getByRole("link", { name: "show the deliveries" }).click();
+  await page.getByText("Customer", { exact: true }).first().waitFor();
+  await expect.poll(() => page.locator("tr[data-row]").count()).toBe(3);
+  expect(await page.getByRole("searchbox").inputValue()).toBe("");
+  await page.getByLabel("Status").selectOption("All");
+  await expect.poll(() => page.locator("tr[data-row]").count()).toBe(6);
+  await page.getByRole("button", { name: "Remove this filter" }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe("");
+  await api("DELETE", `/v1/webhook_endpoints/${id}`);
+});
+
+it("the lists of orders and payments show how their webhooks went, also those of later events", async () => {
+  const { api } = board;
+  const { id } = (
+    await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/broken`, events: ["order.completed"] })
+  ).body;
+  const order = (await api("POST", "/v1/orders", { amount: 4242, currency: "EUR" })).body;
+  await board.show("sandbox/orders");
+  const row = rowOf("42.42");
+  await row.getByText("Not sent").first().waitFor();
+  await api("POST", `/v1/orders/${order.id}/complete`);
+  await row.getByText("Retrying").first().waitFor();
+  await api("DELETE", `/v1/webhook_endpoints/${id}`);
+});
+
+it("a disabled endpoint leads to the events that it missed", async () => {
+  const { page, api } = board;
+  const { id } = (
+    await api("POST", "/v1/webhook_endpoints", {
+      url: `${receiver.url}/healthy`,
+      events: ["order.*"],
+      description: "Off",
+    })
+  ).body;
+  await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+  await api("POST", "/v1/orders", { amount: 100, currency: "EUR" });
+  await api("POST", "/v1/customers", { email: "not-missed@example.com" });
+  await board.show("sandbox/endpoints");
+  await page.getByRole("link", { name: "1 missed, Off" }).click();
+  await page.getByRole("heading", { level: 1, name: "Events 1 found" }).waitFor();
+  const list = page.getByRole("table", { name: "Events, newest first" });
+  await list.getByText("Endpoint disabled").first().waitFor();
+  expect(await list.locator("[data-row]").count()).toBe(1);
   await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
 

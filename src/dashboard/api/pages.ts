@@ -77,16 +77,16 @@ function listingOf<Item>(key: string): Listing<Item> {
   return listing;
 }
 
-/** Reads a list page by page, newest first. */
+/** Reads a list page by page, newest first; `undefined` reads nothing. */
 export function usePages<Item extends { id: string }>(
-  path: string,
+  path: string | undefined,
   query: Record<string, string | undefined> = {},
   { limit = 50 }: { limit?: number } = {},
 ): Pages<Item> {
   const call = useCall();
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const redraw = () => draw(undefined);
-  const first = withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });
+  const first = path && withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });
   const newest = useQuery<ListResponse<Item>>(first);
   const key = `${environment.value} ${first}`;
   useMemo(() => {
@@ -98,7 +98,7 @@ export function usePages<Item extends { id: string }>(
 
   const loadMore = async () => {
     const { next } = listing;
-    if (listing.isLoading || next === null || next === undefined) return;
+    if (path === undefined || listing.isLoading || next === null || next === undefined) return;
     listing.isLoading = true;
     listing.error = undefined;
     redraw();

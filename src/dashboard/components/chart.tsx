@@ -13,7 +13,13 @@ const MAX_TICKS = 8;
 const TICK_STEPS = [10, 30, 60, 240, 1440] as const;
 
 /** The attempts of each interval, failed ones below the line. */
-export function AttemptsChart({ minutes, actions }: { minutes: Minutes; actions?: ComponentChildren }) {
+export function AttemptsChart(props: {
+  minutes: Minutes;
+  /** True if intervals before the first attempt are left out. */
+  isCut?: boolean;
+  actions?: ComponentChildren;
+}) {
+  const { minutes, isCut = false, actions } = props;
   const [pointed, setPointed] = useState<number>();
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
@@ -41,6 +47,7 @@ export function AttemptsChart({ minutes, actions }: { minutes: Minutes; actions?
         <small>
           {per}
           {down > 0 ? " (failures below the line)" : ""}
+          {isCut && minutes[0] && `; none before ${shortTime(Date.parse(minutes[0].at), environmentNow())}`}
           {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
         </small>
         <span class="legend">

@@ -150,7 +150,7 @@ export function EventType({ type }: { type: string }) {
   );
 }
 
-/** A URL in limited space: the host is complete, the path is truncated. */
+/** A URL in limited space: the host is complete, and of the path the end, where URLs of one host differ. */
 export function Url({ text }: { text: string }) {
   const [, scheme = "", host = text, path = ""] = /^(https?:\/\/)([^/]+)(.*)$/.exec(text) ?? [];
   return (
@@ -159,7 +159,9 @@ export function Url({ text }: { text: string }) {
         {scheme === "https://" ? "" : scheme}
         {host}
       </span>
-      <span>{path}</span>
+      <span>
+        <bdi dir="ltr">{path}</bdi>
+      </span>
     </span>
   );
 }

@@ -2,16 +2,16 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
+import { nounOf, OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
-import { asCallError, useCall, withQuery } from "../api/call.ts";
+import { withQuery } from "../api/call.ts";
 import { nameOfEndpoint, nameOfListener, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
+import type { Item } from "../api/objects.ts";
 import { type Pages, usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
-import { Action } from "../components/action.tsx";
 import { Empty } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
-import { showToast } from "../components/toasts.tsx";
 import {
   ClockTime,
   DeliveryState,
@@ -25,11 +25,14 @@ import {
 import { clockTime, count, counted } from "../format.ts";
 import { errorInShort, isNotSent } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { RetryDeliveries } from "./bulk.tsx";
+import { RetryDeliveries, RetryEach } from "./bulk.tsx";
+import { useObjectNames } from "./events/find.ts";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
-import { Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
+import { Chip, Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
 import { listAndPage, ListPage } from "./list-page.tsx";
+import { useEventsAbout } from "./objects/arrivals.tsx";
+import { shortTitleOf } from "./objects/item.tsx";
 
 /** States by the word of the API, which the URL filter and the CLI use, too. */
 const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number], label: string])[] = [
@@ -62,9 +65,15 @@ export function deliveryTerms(endpoints: readonly (readonly [id: string, name: s
 }
 
 function DeliveryList() {
-  const { filters, isFiltered } = listFilters("status", "endpoint", "code", "query");
-  const { status, endpoint, code, query } = filters;
-  const pages = usePages<Delivery>("/v1/deliveries", filters);
+  const { filters: own, isFiltered } = listFilters("status", "endpoint", "code", "query", "about");
+  const { status, endpoint, code, about, ...others } = own;
+  // Deliveries name no object: they are found by its events.
+  const kind = OBJECT_KINDS.find((known) => about.startsWith(RESOURCES[known].prefix));
+  const { events } = useEventsAbout(kind ?? "customer", kind && about);
+  const query = kind === undefined ? others.query : (events?.join(",") ?? "");
+  const filters = { status, endpoint, code, ...others, query };
+  const isKnown = kind === undefined || events !== undefined;
+  const pages = usePages<Delivery>(isKnown ? "/v1/deliveries" : undefined, filters);
   const endpoints = (useEndpoints().items ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const);
   // A link may name an endpoint that was deleted.
   const name = endpoints.find(([id]) => id === endpoint)?.[1];
@@ -72,7 +81,8 @@ function DeliveryList() {
   const known = endpoints.length === 0 || !isDeleted ? [] : [[endpoint, endpoint] as const];
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   // Deliveries that were retried or left the list are no longer selected.
-  const selected = (pages.items ?? []).filter((one) => chosen.has(one.id) && one.status !== "succeeded");
+  const open = (pages.items ?? []).filter((one) => one.endpoint !== null && one.status !== "succeeded");
+  const selected = open.filter((one) => chosen.has(one.id));
   const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
   return (
     <ListPage
@@ -87,6 +97,7 @@ function DeliveryList() {
       }}
       choices={
         <>
+          {kind !== undefined && <AboutObject kind={kind} id={about} />}
           <Choice label="Status" name="status" options={STATES} />
           <Choice label="Endpoint" name="endpoint" options={[["", "All"], ...endpoints, ...known]} />
           <Choice label="Response" name="code" options={codes} />
@@ -94,7 +105,14 @@ function DeliveryList() {
       }
       actions={
         selected.length > 0 ? (
-          <RetrySelected deliveries={selected} onDone={() => setChosen(new Set())} />
+          <RetryEach
+            class="primary"
+            deliveries={selected}
+            label={`Retry ${count(selected.length)} selected`}
+            onDone={() => setChosen(new Set())}
+          />
+        ) : kind !== undefined ? (
+          open.length > 0 && <RetryEach class="" deliveries={open} label={`Retry ${count(open.length)}`} />
         ) : (
           <RetryDeliveries
             {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
@@ -107,12 +125,14 @@ function DeliveryList() {
       <DeliveryTable
         label="Deliveries, newest first"
         pages={pages}
-        search={status === "retrying" ? status : code || query}
+        search={kind === undefined ? (status === "retrying" ? status : code || query) : about}
         keepsPosition
         selection={{ chosen, onChoose: setChosen }}
         empty={
           <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
-            {query !== "" ? (
+            {kind !== undefined ? (
+              <p>No delivery about this {nounOf(kind)} has this state.</p>
+            ) : query !== "" ? (
               <>
                 <p>Deliveries are found by their event type, endpoint or ID. Events are found by any value in them:</p>
                 <p>
@@ -130,6 +150,16 @@ function DeliveryList() {
         }
       />
     </ListPage>
+  );
+}
+
+/** The object whose deliveries are listed. */
+function AboutObject({ kind, id }: { kind: ObjectKind; id: string }) {
+  const { data } = useQuery<Item>(`${pathOf(kind)}/${id}`);
+  return (
+    <Chip label={RESOURCES[kind].label} name="about">
+      <Link href={hrefOf(RESOURCES[kind].page.name, id)}>{data === undefined ? id : shortTitleOf(kind, data)}</Link>
+    </Chip>
   );
 }
 
@@ -163,31 +193,6 @@ function NothingSent({ endpoint: id, name }: { endpoint: string; name: string })
         </Link>
       </p>
     </>
-  );
-}
-
-/** Retries each of the chosen deliveries, and shows how many could not be. */
-function RetrySelected({ deliveries, onDone }: { deliveries: readonly Delivery[]; onDone: () => void }) {
-  const call = useCall();
-  const words = counted(deliveries.length, "delivery", "deliveries");
-  return (
-    <Action
-      class="primary"
-      run={async () => {
-        const results = await Promise.allSettled(
-          deliveries.map(({ id }) => call("POST", `/v1/deliveries/${id}/retry`)),
-        );
-        const failures = results.flatMap((result) =>
-          result.status === "rejected" ? [asCallError(result.reason)] : [],
-        );
-        onDone();
-        if (failures[0] === undefined) return `Retrying ${words}`;
-        showToast(`${failures.length} of ${words} cannot be retried. ${failures[0].message}`, false);
-        return undefined;
-      }}
-    >
-      Retry {count(deliveries.length)} selected
-    </Action>
   );
 }
 
@@ -256,6 +261,7 @@ export function DeliveryTable(props: {
     return found.description?.trim() ? found.description : <Url text={found.url} />;
   };
   const isOfEvent = props.of === "event";
+  const nameOfObject = useObjectNames(isOfEvent ? [] : (props.pages.items ?? []).map(({ event }) => event));
   const canRetry = ({ status, endpoint }: Delivery) =>
     status !== "succeeded" && known.get(endpoint ?? "")?.status === "enabled";
   const columns: Column<Delivery>[] = [
@@ -286,6 +292,16 @@ export function DeliveryTable(props: {
         );
       },
     },
+    ...(isOfEvent
+      ? []
+      : [
+          {
+            label: "Object",
+            from: "tablet",
+            isLong: true,
+            cell: ({ event }) => <span class="soft">{nameOfObject(event) ?? "…"}</span>,
+          } satisfies Column<Delivery>,
+        ]),
     ...(props.of === undefined
       ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: receiver } satisfies Column<Delivery>]
       : []),

@@ -4,6 +4,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { environmentNow } from "../clock.ts";
+import { Icon } from "../components/icon.tsx";
 import { Copy, hrefOfId } from "../components/values.tsx";
 import { environment, filter, go, route } from "../router.tsx";
 
@@ -126,6 +127,19 @@ export function Filters({ children }: { children: ComponentChildren }) {
         </button>
       )}
     </div>
+  );
+}
+
+/** A filter that a link sets, and that can only be removed. */
+export function Chip({ label, name, children }: { label: string; name: string; children: ComponentChildren }) {
+  return (
+    <span class="chip">
+      <span>{label}</span>
+      {children}
+      <button type="button" class="bare" aria-label="Remove this filter" onClick={() => filter({ [name]: "" })}>
+        <Icon name="remove" />
+      </button>
+    </span>
   );
 }
 

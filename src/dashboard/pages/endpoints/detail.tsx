@@ -23,7 +23,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Time } from "../../components/values.tsx";
-import { counted, duration, percent } from "../../format.ts";
+import { counted, duration, milliseconds, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { EnableDialog, RetryDeliveries } from "../bulk.tsx";
 import { RunningOperations } from "../operations.tsx";
@@ -48,6 +48,8 @@ export function EndpointDetail({ id }: { id: string }) {
   const { explanation } = useExplanation(data && id, `${data?.status} ${data?.health.failing_since} ${data?.url}`);
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
+  const all = statistics.data?.minutes ?? [];
+  const shown = fitting(all);
   return (
     <DetailPage
       page="endpoints"
@@ -87,6 +89,7 @@ export function EndpointDetail({ id }: { id: string }) {
                 counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
               ],
               ["Attempts", counts && rateOf(counts, period)],
+              ["Response time", statistics.data && responseTimeOf(statistics.data.totals)],
               ["Not delivered", counts && <NotDelivered endpoint={endpoint} counts={counts} />],
               ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
               ["Last success", counts && <Time at={counts.last_success_at} />],
@@ -96,7 +99,7 @@ export function EndpointDetail({ id }: { id: string }) {
             ]}
           />
           {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-          <AttemptsChart minutes={fitting(statistics.data?.minutes ?? [])} actions={<RangeChoice preset="6h" />} />
+          <AttemptsChart minutes={shown} isCut={shown.length < all.length} actions={<RangeChoice preset="6h" />} />
           {failures.length > 1 && (
             <Card title="Failures" note={period}>
               <FailureTable failures={failures} />
@@ -295,6 +298,13 @@ function lastAttemptOf({ last_success_at: success }: StatisticsEndpoint, failure
 
 function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): string {
   return attempts === 0 ? `No attempts in the ${period}` : `${percent(failed, attempts)} failed in the ${period}`;
+}
+
+/** Returns the median and the 95th percentile, and the limit once attempts come near it. */
+function responseTimeOf({ latency_p50_ms: median, latency_p95_ms: p95 }: Statistics["totals"]): string | undefined {
+  if (median === null || p95 === null) return undefined;
+  const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; times out after ${LIMITS.deliverySeconds} s` : "";
+  return `${milliseconds(median)} median, ${milliseconds(p95)} p95${limit}`;
 }
 
 /** Whether two secrets are active and for how long, or whether the only one is too old. */

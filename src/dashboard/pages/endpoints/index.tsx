@@ -75,29 +75,31 @@ function EndpointList() {
             {
               label: "Endpoint",
               isLong: true,
-              cell: (endpoint) => (
-                <Link class="main-link" href={hrefOf("endpoints", endpoint.id)} row={endpoint.id}>
-                  {endpoint.description?.trim() ? (
-                    <span title={endpoint.description}>{endpoint.description}</span>
-                  ) : (
-                    <Url text={endpoint.url} />
-                  )}
-                </Link>
-              ),
-            },
-            {
-              label: "URL",
-              isLong: true,
-              from: "desktop",
-              isFor: ({ description }) => Boolean(description?.trim()),
-              cell: ({ url }) => (
-                <span class="soft">
-                  <Url text={url} />
-                </span>
-              ),
+              cell: (endpoint) => {
+                const standing = standings.get(endpoint.id);
+                const isNamed = Boolean(endpoint.description?.trim());
+                return (
+                  <>
+                    <Link class="main-link" href={hrefOf("endpoints", endpoint.id)} row={endpoint.id}>
+                      {isNamed ? (
+                        <span title={endpoint.description ?? ""}>{endpoint.description}</span>
+                      ) : (
+                        <Url text={endpoint.url} />
+                      )}
+                    </Link>
+                    {isNamed && (
+                      <span class="under">
+                        <Url text={endpoint.url} />
+                      </span>
+                    )}
+                    <span class="narrow-only">{standing && <StandingStatus standing={standing} />}</span>
+                  </>
+                );
+              },
             },
             {
               label: "State",
+              from: "tablet",
               cell: ({ id }) => {
                 const standing = standings.get(id);
                 return standing === undefined ? "…" : <StandingStatus standing={standing} />;
@@ -114,7 +116,6 @@ function EndpointList() {
             {
               label: "Not delivered",
               isNumber: true,
-              from: "tablet",
               cell: (endpoint) => {
                 const counts = countsOf(endpoint.id);
                 return counts === undefined ? "…" : <NotDelivered endpoint={endpoint} counts={counts} />;

@@ -1,5 +1,4 @@
 import { useEffect, useState } from "preact/hooks";
-import { LIMITS } from "../../../contract/limits.ts";
 import {
   type Field,
   nounOf,
@@ -9,17 +8,24 @@ import {
   pathOf,
   resourceOf,
 } from "../../../contract/resources.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { useCall, withQuery } from "../../api/call.ts";
+import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoints.ts";
 import type { Item } from "../../api/objects.ts";
 import { follow } from "../../api/live.ts";
+import { Table } from "../../components/table.tsx";
+import { Status, stateOf } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
+import { isNotSent, outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link } from "../../router.tsx";
-import { outcomeOf, useOutcomes } from "../events/outcomes.tsx";
+import { RetryEach } from "../bulk.tsx";
+import { type EventsOf, findEvents } from "../events/find.ts";
+import { deliveriesOf } from "../events/outcomes.tsx";
 
 /** The newest objects that refer to the object, whose events are found by their IDs: so are those of what refers to them. */
 const MAX_OBJECTS = 20;
-const MAX_PAGES = 5;
 /** While events happen, they are read this often. */
 const PAUSE_MILLISECONDS = 3000;
 
@@ -36,14 +42,17 @@ export function referringKinds(kind: ObjectKind): (readonly [kind: ObjectKind, f
 export interface AboutObject {
   events: readonly string[] | undefined;
   /** The events of an object, and of what refers to it. */
-  eventsOf: (id: string) => readonly string[];
+  eventsOf: EventsOf;
 }
 
-/** Reads the events about an object, and keeps their outcomes current. */
-export function useEventsAbout(kind: ObjectKind, id: string | undefined): AboutObject {
+/** Reads the events about an object, again while events happen. */
+export function useEventsAbout(
+  kind: ObjectKind,
+  id: string | undefined,
+  onFound?: (events: readonly string[]) => void,
+): AboutObject {
   const call = useCall();
   const [found, setFound] = useState<readonly ListedEvent[]>();
-  const readOutcomes = useOutcomes();
   useEffect(() => {
     if (id === undefined) return undefined;
     let isCurrent = true;
@@ -54,19 +63,8 @@ export function useEventsAbout(kind: ObjectKind, id: string | undefined): AboutO
         ),
       );
       const ids = [id, ...lists.flatMap(({ data }) => data.map((item) => item.id))];
-      const events: ListedEvent[] = [];
-      let cursor: string | null | undefined;
-      // Each page searches a part of the events.
-      for (let page = 0; page < MAX_PAGES && cursor !== null && events.length < LIMITS.maxPageSize; page++) {
-        const query = { query: ids.join(","), limit: LIMITS.maxPageSize, cursor };
-        const found = await call<{ data: ListedEvent[]; next_cursor: string | null }>(
-          "GET",
-          withQuery("/v1/events", query),
-        );
-        events.push(...found.data);
-        cursor = found.next_cursor;
-      }
-      if (isCurrent) setFound(events.slice(0, LIMITS.maxPageSize));
+      const events = await findEvents(call, ids);
+      if (isCurrent) setFound(events);
     };
     const readNow = () => {
       timer = undefined;
@@ -83,52 +81,144 @@ export function useEventsAbout(kind: ObjectKind, id: string | undefined): AboutO
     };
   }, [id]);
   const events = found?.map((event) => event.id);
-  useEffect(() => readOutcomes(events ?? []), [found]);
+  useEffect(() => onFound?.(events ?? []), [found]);
   return {
     events,
     eventsOf: (object) =>
-      (found ?? []).filter(({ data }) => Object.values(data?.object ?? {}).includes(object)).map((event) => event.id),
+      found?.filter(({ data }) => Object.values(data?.object ?? {}).includes(object)).map((event) => event.id),
   };
 }
 
-/** Whether everything about an object arrived, in a sentence. */
+function groupsOf(deliveries: readonly Delivery[], keyOf: (delivery: Delivery) => string): Map<string, Delivery[]> {
+  const groups = new Map<string, Delivery[]>();
+  for (const delivery of deliveries) {
+    const key = keyOf(delivery);
+    groups.set(key, [...(groups.get(key) ?? []), delivery]);
+  }
+  return groups;
+}
+
+/** Returns the status that all of some deliveries have, as a filter of their list. */
+function commonStatus(deliveries: readonly Delivery[]): { status?: string } {
+  const [first, ...others] = new Set(deliveries.map(({ status }) => status));
+  return first === undefined || others.length > 0 ? {} : { status: first };
+}
+
+/** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */
 export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id: string; about: AboutObject }) {
-  const outcome = events && outcomeOf(events);
-  if (events === undefined || outcome === undefined) return <div class="answer unknown" />;
-  const total = [...outcome.values()].reduce((sum, number) => sum + number, 0);
-  const missing = total - (outcome.get("delivered") ?? 0);
-  const failed = events.filter((event) => {
-    const own = outcomeOf([event]);
-    return own !== undefined && [...own].some(([state, number]) => state !== "delivered" && number > 0);
-  });
+  const all = events && deliveriesOf(events);
+  if (events === undefined || all === undefined) return <div class="answer unknown" />;
+  const missing = all.filter(({ status }) => status !== "succeeded");
   const noun = nounOf(kind);
   const referring = referringKinds(kind).map(([other]) => other);
   const others = referring.map(nounsOf);
   const further = referring.flatMap((other) => referringKinds(other).map(([one]) => nounsOf(one)));
+  const newest = events.find((event) => missing.some((delivery) => delivery.event === event));
   return (
-    <section class={missing > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
-      <p>
-        {total === 0
-          ? `No webhook about this ${noun} was sent.`
-          : missing === 0
-            ? total === 1
-              ? `The delivery about this ${noun} arrived.`
-              : `All ${count(total)} deliveries about this ${noun} arrived.`
-            : `${count(missing)} of ${counted(total, "delivery", "deliveries")} about this ${noun} have not arrived.`}
-      </p>
-      <p class="evidence">
-        Counted over {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
-        {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
-        {failed[0] === undefined ? (
-          <Link href={hrefOf("why", id)}>Explain</Link>
-        ) : (
-          <>
-            <Link href={hrefOf("why", failed[0])}>Explain the newest failure</Link>, or{" "}
-            <Link href={hrefOf("deliveries", "", { query: failed.join(",") })}>show the deliveries</Link>
-            {failed.length < events.length && ` of the ${counted(failed.length, "event")} concerned`}.
-          </>
-        )}
-      </p>
-    </section>
+    <>
+      <section class={missing.length > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
+        <p>
+          {all.length === 0
+            ? `No webhook about this ${noun} was sent.`
+            : missing.length === 0
+              ? all.length === 1
+                ? `The delivery about this ${noun} arrived.`
+                : `All ${count(all.length)} deliveries about this ${noun} arrived.`
+              : `${count(missing.length)} of ${counted(all.length, "delivery", "deliveries")} about this ${noun} have not arrived.`}
+        </p>
+        <p class="evidence">
+          Counted over {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
+          {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
+          {newest === undefined ? (
+            <Link href={hrefOf("why", id)}>Explain</Link>
+          ) : (
+            <>
+              <Link href={hrefOf("why", newest)}>Explain the newest failure</Link>, or{" "}
+              <Link href={hrefOf("deliveries", "", { about: id, ...commonStatus(missing) })}>show the deliveries</Link>.
+            </>
+          )}
+        </p>
+      </section>
+      {missing.length > 0 && <Missing about={id} deliveries={missing} />}
+    </>
   );
+}
+
+/** The deliveries that have not arrived, by receiver. */
+function Missing({ about, deliveries }: { about: string; deliveries: readonly Delivery[] }) {
+  const endpoints = useEndpoints();
+  const byReceiver = groupsOf(deliveries, ({ endpoint, listener }) => endpoint ?? listener ?? "");
+  const rows = [...byReceiver].map(([id, own]) => {
+    const endpoint = endpoints.items?.find((one) => one.id === id);
+    const name =
+      endpoint !== undefined
+        ? nameOfEndpoint(endpoint)
+        : own[0]!.endpoint === null
+          ? nameOfListener(own[0]!.listener, undefined)
+          : endpoints.items === undefined
+            ? "…"
+            : "Deleted endpoint";
+    return { id, name, own, endpoint };
+  });
+  return (
+    <Table
+      label="Not arrived, by receiver"
+      items={rows.toSorted((a, b) => b.own.length - a.own.length)}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          label: "Not delivered to",
+          isLong: true,
+          cell: ({ id, name, own, endpoint }) => (
+            <>
+              <Link
+                class="main-link"
+                href={hrefOf("deliveries", "", { about, ...(endpoint && { endpoint: id }), ...commonStatus(own) })}
+              >
+                <span title={name}>{name}</span>
+              </Link>
+              <span class="narrow-only">{causeOf(own[0]!, endpoint)}</span>
+              <span class="narrow-only">{statesOf(own)}</span>
+            </>
+          ),
+        },
+        { label: "Why", from: "tablet", isLong: true, cell: ({ own, endpoint }) => causeOf(own[0]!, endpoint) },
+        { label: "Deliveries", from: "tablet", cell: ({ own }) => statesOf(own) },
+        {
+          label: "Actions",
+          isFor: ({ endpoint }) => endpoint !== undefined,
+          cell: ({ name, own, endpoint }) => (
+            <span class="row-actions">
+              {endpoint?.status === "enabled" ? (
+                <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name} />
+              ) : (
+                <Link class="button small" href={hrefOf("endpoints", endpoint?.id)} label={`Open ${name}`}>
+                  Open
+                </Link>
+              )}
+            </span>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+/** How many of some deliveries are in each state, and the shape of the worst. */
+function statesOf(deliveries: readonly Delivery[]) {
+  const states = groupsOf(deliveries, stateOf);
+  const worst = ["failed", "retrying", "queued"].find((state) => states.has(state)) ?? "canceled";
+  return (
+    <Status status={worst} text={[...states].map(([state, some]) => `${count(some.length)} ${state}`).join(", ")} />
+  );
+}
+
+/** Why a delivery has not arrived, in a few words. */
+function causeOf(
+  { last_status_code: code, last_error: error, attempt_count: attempts }: Delivery,
+  endpoint: WebhookEndpoint | undefined,
+) {
+  if (endpoint?.status === "disabled") return <span class="soft">The endpoint is disabled</span>;
+  if (attempts === 0) return <span class="soft">Not attempted yet</span>;
+  return <span class={isNotSent(error) ? "soft" : "bad-text"}>{outcomeInWords(code, error)}</span>;
 }

@@ -23,7 +23,7 @@ import { Trail } from "../../components/trail.tsx";
 import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
-import { OutcomeOf } from "../events/outcomes.tsx";
+import { useOutcomes } from "../events/outcomes.tsx";
 import { Remedy } from "../remedy.tsx";
 import { type AboutObject, Arrivals, referringKinds, useEventsAbout } from "./arrivals.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
@@ -37,7 +37,8 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   // Of an object that others refer to, its own last event says little.
   const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
   const { explanation, again } = useExplanation(isRoot ? undefined : data && id);
-  const about = useEventsAbout(kind, isRoot ? data && id : undefined);
+  const readOutcomes = useOutcomes();
+  const about = useEventsAbout(kind, isRoot ? data && id : undefined, readOutcomes);
   return (
     <DetailPage
       page={page.name}
@@ -247,9 +248,7 @@ function ReferringTable(props: { kind: ObjectKind; field: string; to: ObjectKind
       <ObjectTable
         kind={kind}
         without={field}
-        {...(about !== undefined && {
-          webhooks: (item: Item) => <OutcomeOf event={about.eventsOf(item.id)} />,
-        })}
+        {...(about !== undefined && { eventsOf: about.eventsOf })}
         label={`${labels} of this ${nounOf(to)}`}
         pages={pages}
         empty={<Empty title={`No ${nounsOf(kind)} yet`} />}

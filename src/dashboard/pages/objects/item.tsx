@@ -15,6 +15,8 @@ import { type Column, PagedTable } from "../../components/table.tsx";
 import { None, ObjectLink, RowTime, Status } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
+import { type EventsOf, useEventsOf } from "../events/find.ts";
+import { OutcomeOf, useOutcomes } from "../events/outcomes.tsx";
 
 /** Returns the fields to show. The currency is part of the amount. */
 export function shownFields(kind: ObjectKind): [name: string, field: Field][] {
@@ -26,12 +28,17 @@ export function titleField(kind: ObjectKind): string {
   return Object.entries<Field>(RESOURCES[kind].fields).find(([, { type, inList }]) => inList && type !== "id")![0];
 }
 
+/** Returns what names an object in a line: its email address, or its amount. */
+export function shortTitleOf(kind: ObjectKind, item: Item): string {
+  const name = titleField(kind);
+  return amountOrText(item, name, (RESOURCES[kind].fields as Readonly<Record<string, Field>>)[name]!);
+}
+
 /** Returns the title of an object's page: `Order of EUR 19.99`, or its address. */
 export function titleOf(kind: ObjectKind, item: Item | undefined): string {
   const { label, fields } = RESOURCES[kind];
-  const name = titleField(kind);
   if (item === undefined) return label;
-  const value = amountOrText(item, name, (fields as Readonly<Record<string, Field>>)[name]!);
+  const value = shortTitleOf(kind, item);
   return "amount" in fields ? `${label} of ${value}` : value;
 }
 
@@ -111,7 +118,7 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
   return [nextColumn, column];
 }
 
-/** Objects of one kind. */
+/** Objects of one kind, and how the webhooks about each of them went. */
 export function ObjectTable(props: {
   kind: ObjectKind;
   /** A field that has the same value in every row, and is left out. */
@@ -121,13 +128,21 @@ export function ObjectTable(props: {
   empty: ComponentChildren;
   keepsPosition?: boolean;
   search?: string;
-  /** How the webhooks about an object went. */
-  webhooks?: (item: Item) => ComponentChildren;
+  /** The events of each object, if they are known; else they are read. */
+  eventsOf?: EventsOf;
 }) {
-  const { kind, without, webhooks, ...table } = props;
+  const { kind, without, eventsOf: given, ...table } = props;
   const title = titleField(kind);
+  const items = props.pages.items ?? [];
+  const hasStates = resourceOf(kind).statuses !== undefined;
+  const readOutcomes = useOutcomes();
+  const read = useEventsOf(given === undefined && hasStates ? items.map(({ id }) => id) : [], readOutcomes);
+  const eventsOf = given ?? read;
+  const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} />;
   const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
+  const references = useReferences(kind, items, without);
+  const [owner] = references;
   const columns = ordered.map(([name, field]): Column<Item> => ({
     label: field.label,
     ...(field.type === "code" ? { from: "desktop" } : {}),
@@ -136,14 +151,19 @@ export function ObjectTable(props: {
     isLong: field.type === "email" || field.type === "text",
     cell: (item) =>
       name === title ? (
-        <Link href={hrefOf(RESOURCES[kind].page.name, item.id)} row={item.id}>
-          {amountOrText(item, name, field)}
-        </Link>
+        <>
+          <Link href={hrefOf(RESOURCES[kind].page.name, item.id)} row={item.id}>
+            {amountOrText(item, name, field)}
+          </Link>
+          {owner !== undefined && <span class="narrow-only soft">{owner.cell(item)}</span>}
+        </>
       ) : (
-        (valueOf(item, name, field) ?? <None />)
+        <>
+          {valueOf(item, name, field) ?? <None />}
+          {field.type === "status" && <span class="narrow-only">{webhooks(item)}</span>}
+        </>
       ),
   }));
-  const references = useReferences(kind, props.pages.items ?? [], without);
   const codes = columns.filter(({ from }) => from !== undefined);
   return (
     <PagedTable
@@ -153,10 +173,17 @@ export function ObjectTable(props: {
         ...columns.filter(({ from }) => from === undefined),
         ...references,
         ...codes,
-        webhooks === undefined
-          ? { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> }
-          : { label: "Webhooks", isLong: true, cell: webhooks },
-        { label: "Created", cell: ({ created }) => <RowTime at={created} /> },
+        ...(hasStates ? [{ label: "Webhooks", from: "tablet", cell: webhooks } satisfies Column<Item>] : []),
+        {
+          label: "ID",
+          from: "desktop",
+          cell: ({ id }) => (
+            <code class="soft" title={id}>
+              {hasStates ? `…${id.slice(-6)}` : id}
+            </code>
+          ),
+        },
+        { label: "Created", isTime: true, cell: ({ created }) => <RowTime at={created} /> },
       ]}
     />
   );

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
@@ -208,9 +209,19 @@ export function NotDelivered(props: { counts: StatisticsEndpoint; endpoint: Webh
   );
 }
 
-function Missed({ endpoint }: { endpoint: WebhookEndpoint }) {
+function Missed({ endpoint }: { endpoint: WebhookEndpoint }): ComponentChildren {
   const { found } = useMissed(endpoint);
-  return found === undefined ? "…" : <span class={found === 0 ? "soft" : ""}>{count(found)} missed</span>;
+  if (found === undefined) return "…";
+  if (found === 0) return <span class="soft">0 missed</span>;
+  return (
+    <Link
+      class="underlined"
+      href={hrefOf("events", "", { missed_by: endpoint.id })}
+      label={`${count(found)} missed, ${nameOfEndpoint(endpoint)}`}
+    >
+      {count(found)} missed
+    </Link>
+  );
 }
 
 /** The last unsuccessful response of an endpoint. */

@@ -245,7 +245,7 @@ it("the lists of orders and payments show the customers' emails with one request
   await page.getByRole("heading", { name: `changed-${email}` }).waitFor();
   await api("DELETE", `/v1/customers/${id}`);
   await board.menu("Orders");
-  await page.getByText("Deleted customer").waitFor();
+  await page.locator("td.from-tablet").getByText("Deleted customer").waitFor();
 });
 
 it("a list holds still under the pointer and while it has the focus, and n shows what is new", async () => {

@@ -155,7 +155,14 @@ function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | un
   return (
     <>
       <Link href={hrefOf("endpoints", id)}>{nameOfEndpoint(props.endpoint)}</Link>{" "}
-      <span class="soft">{props.endpoint.url}</span>
+      <span class="soft">
+        {props.endpoint.url.split(/(?<=[^/]\/)/).map((part) => (
+          <>
+            {part}
+            <wbr />
+          </>
+        ))}
+      </span>
     </>
   );
 }

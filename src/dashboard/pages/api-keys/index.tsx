@@ -101,7 +101,7 @@ function KeyList() {
             label: "Created by",
             from: "desktop",
             cell: ({ created_by: creator }) => (
-              <>{pages.items?.find(({ id }) => id === creator)?.name ?? <UserEmail id={creator} users={users} />}</>
+              <>{pages.items?.find(({ id }) => id === creator)?.name ?? <Creator id={creator} users={users} />}</>
             ),
           },
           {

@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { EVENT_TYPES, matchesSubscriptions, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
@@ -45,9 +46,13 @@ function EventList() {
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
   const readOutcomes = useOutcomes();
   const { pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
-  // An endpoint that is disabled gets no delivery of an event.
+  // Those of the second in which it was disabled, and replayed ones, may have a delivery to it.
+  const sent = usePages<Delivery>(missing && "/v1/deliveries", { endpoint: missedById, created_after: after });
+  const got = new Set(sent.items?.map(({ event }) => event));
   const shown =
-    missing === undefined ? list.events : list.events.filter(({ type }) => matchesSubscriptions(missing.events, type));
+    missing === undefined
+      ? list.events
+      : list.events.filter(({ id, type }) => matchesSubscriptions(missing.events, type) && !got.has(id));
   const isSearch = query !== "" || missing !== undefined;
   const today = new Date(Date.now() + clockOffset.value).toDateString();
   const rows = useMemo(() => withDays(shown, today), [shown, today]);

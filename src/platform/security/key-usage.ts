@@ -23,7 +23,7 @@ export class KeyUsage {
     this.#log = log;
   }
 
-  /** Records that the key was used at a time, which is real: a leak and its log are. */
+  /** Records that the key was used at a real time: the test clock does not move it. */
   note(key: { id: string; last_used: number | null }, now: number): void {
     if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
     if (this.#pending.has(key.id)) return;

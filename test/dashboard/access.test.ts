@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** Returns the secret that a dialog shows once, and closes the dialog. */
 async function secretIn(dialog: Locator): Promise<string> {
-  const secret = (await dialog.locator(".copy-line code").textContent())!;
+  const secret = (await dialog.locator(".copy-line code").first().textContent())!;
   await dialog.getByRole("button", { name: "Done" }).click();
   return secret;
 }

@@ -36,6 +36,14 @@ const operations = (): Entry[] =>
   );
 
 describe("the served document", () => {
+  it.each([
+    ["/v1/orders/{id}/complete", { status: "completed" }],
+    ["/v1/orders/{id}/cancel", { status: "canceled" }],
+    ["/v1/payments/{id}/fail", { status: "failed", failure_code: "card_declined" }],
+  ])("shows the object as it is after POST %s", (path, expected) => {
+    expect(document.paths[path].post.responses[200].content["application/json"].example).toMatchObject(expected);
+  });
+
   it("passes Redocly's recommended rules without an error or a warning", async () => {
     const config = await createConfig({ extends: ["recommended"] });
     const problems = await lintFromString({ source: text, absoluteRef: "openapi.json", config });

@@ -126,11 +126,14 @@ describe("the API reference", () => {
     await request.getByText("curl -X POST").waitFor();
     await request.getByRole("button", { name: "CLI" }).click();
     await open("/reference/orders#createOrder");
-    await page.locator("#createOrder").getByText("service orders create --amount 1999 --currency EUR").waitFor();
+    await page
+      .locator("#createOrder")
+      .getByText("npx service-cli orders create --amount 1999 --currency EUR")
+      .waitFor();
     await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
     await expect
       .poll(() => page.evaluate("navigator.clipboard.readText()"))
-      .toBe("service orders create --amount 1999 --currency EUR --metadata plan=team");
+      .toBe("npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team");
   });
 
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
@@ -242,9 +245,9 @@ test("the CLI accepts every sample command", async () => {
   const rejected: string[] = [];
   for (const sample of new Set(samples.flatMap((text) => text.split("\n")))) {
     // These two wait: for a browser, and for events.
-    const waits = ["service login", "service events tail"].includes(sample);
+    const waits = ["npx service-cli login", "npx service-cli events tail"].includes(sample);
     const [command, input] = sample.split(" <<< ");
-    const [, ...args] = [...command!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
+    const [, , ...args] = [...command!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
     const { exitCode, stderr } = await cli.service(waits ? [...args, "--help"] : args, {
       input: input?.slice(1, -1) ?? "",
     });

@@ -2,7 +2,7 @@ import type { TSchema } from "typebox";
 import { LIMITS } from "../../../contract/limits.ts";
 import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
 import { RESOURCE_GUIDES } from "../../../contract/resource-guides.ts";
-import { kindOfPath, RESOURCES } from "../../../contract/resources.ts";
+import { kindOfPath, resourceOf, RESOURCES } from "../../../contract/resources.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import { exampleResponse, exampleRequest, statedExample } from "./examples.ts";
 import { errorsOf, headersOf } from "./responses.ts";
@@ -121,7 +121,8 @@ function requestBody(body: TSchema, schemas: Schemas): Json {
   };
 }
 
-function response({ method, query, response: schema, status, shows }: Operation, schemas: Schemas): Json {
+function response(operation: Operation, schemas: Schemas): Json {
+  const { method, query, response: schema, status } = operation;
   const { description = "Done" } = schema as { description?: string };
   const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
   return {
@@ -131,8 +132,17 @@ function response({ method, query, response: schema, status, shows }: Operation,
       ...(hasPages ? (["Link"] as const) : []),
       ...(method === "POST" ? (["IdempotentReplayed"] as const) : []),
     ),
-    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleResponse(schema, shows) } },
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: responseExample(operation) } },
   };
+}
+
+/** Returns an example of the response. After an action, such as completing an order, the object has its new status. */
+function responseExample({ path, body, response: schema, shows }: Operation): unknown {
+  const example = exampleResponse(schema, shows);
+  const action = resourceOf(kindOfPath(path)).actions?.[path.split("/").at(-1)!];
+  if (action === undefined) return example;
+  const given = body === undefined ? {} : (exampleRequest(body) as object);
+  return { ...(example as object), status: action.to, ...given };
 }
 
 interface Tag {

@@ -5,7 +5,7 @@ import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
 import { narrowLinks, type SiteFiles, sitePage } from "../site.ts";
-import { requestSamples, type Sample } from "./samples.ts";
+import { inProject, requestSamples, type Sample } from "./samples.ts";
 
 /**
  * Renders the API reference: an OpenAPI document as a page for each of its groups, by name, and one at "" that lists all
@@ -161,7 +161,7 @@ function introduction({ info }: OpenApiDocument, baseUrl: string): Html {
           label: "Node.js",
           text: `const response = await fetch("${baseUrl}/v1/me", {\n  headers: { Authorization: \`Bearer \${process.env.SERVICE_API_KEY}\` },\n});`,
         },
-        { name: "cli", label: "CLI", text: "service login\nservice whoami" },
+        { name: "cli", label: "CLI", text: inProject("service login\nservice whoami") },
       ])}
     </div>
   </section>`;
@@ -228,7 +228,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
 
 function webhookSection(documents: Documents, operation: Operation): Html {
   const { path, body } = operation;
-  const command = path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`;
+  const command = inProject(path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`);
   return html`<article id="${operation.operationId}" class="row">
     <div class="text">
       ${heading(operation)}

@@ -13,12 +13,17 @@ export interface Sample {
 /** The command for an operation that is not in the table: it streams. */
 const STREAM = { name: "streamEvents", command: "service events tail" };
 
+/** Returns a command as a reader types it who has the package in a project. */
+export function inProject(command: string): string {
+  return command.replaceAll(/^service /gm, "npx service-cli ");
+}
+
 /** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
   return [
     { name: "curl", label: "cURL", text: curl(operation, baseUrl) },
     { name: "node", label: "Node.js", text: node(operation, baseUrl) },
-    { name: "cli", label: "CLI", text: commandOf(operation) },
+    { name: "cli", label: "CLI", text: inProject(commandOf(operation)) },
   ];
 }
 

@@ -210,8 +210,9 @@ describe("the dashboard", { shuffle: false }, () => {
       await steps.first().getByText(`POST ${receiver.url}/orders`).waitFor();
       await steps.first().getByText("Service-Signature: t=").waitFor();
       await steps.first().getByRole("button", { name: "as cURL" }).click();
-      const copied = await page.evaluate<string>("navigator.clipboard.readText()");
-      expect(copied).toContain(`curl -X POST '${receiver.url}/orders'`);
+      const clipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
+      await expect.poll(clipboard).toContain(`curl -X POST '${receiver.url}/orders'`);
+      const copied = await clipboard();
       const bodies = receiver.at("/orders").map(({ body }) => `--data-raw '${body}'`);
       expect(bodies.filter((body) => copied.includes(body))).not.toEqual([]);
 
@@ -314,6 +315,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
       await page.getByText("Nothing was sent in the last hour.").waitFor();
       await expect.poll(() => page.title()).toContain("LIVE");
+      await page.locator("[data-environment=live]").waitFor();
       const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector(".bar")).borderTopColor`);
       const live = await colour();
       await board.menu("Events");

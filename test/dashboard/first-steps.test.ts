@@ -27,8 +27,9 @@ it("the page guides a new user from an empty database to a verified delivery and
   await page.getByRole("button", { name: "Create endpoint" }).last().click();
   const once = page.getByRole("dialog", { name: "The endpoint's signing secret" });
   await once.getByRole("button", { name: "Copy the signing secret" }).click();
-  secret = await page.evaluate<string>("navigator.clipboard.readText()");
-  expect(secret).toMatch(/^whsec_/);
+  const clipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
+  await expect.poll(clipboard).toMatch(/^whsec_/);
+  secret = await clipboard();
   await once.getByRole("button", { name: "Done" }).click();
   await page.getByText("No deliveries yet").waitFor();
   expect(await page.content()).not.toContain(secret);

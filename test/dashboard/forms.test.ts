@@ -115,11 +115,14 @@ it("a key that is too long or used twice is reported next to its row", async () 
   const create = dialog.getByRole("button", { name: "Create customer" });
   await create.click();
   await dialog.locator(".field-error").getByText("The key plan is used twice.").waitFor();
+  // The focus moves to it after it is shown.
+  const focused = () => page.evaluate("document.activeElement.value");
+  await expect.poll(focused).toBe("plan");
   await page.keyboard.press("Control+a");
   await page.keyboard.type("x".repeat(41));
   await create.click();
   await dialog.locator(".field-error").getByText("40 characters").waitFor();
-  await expect.poll(() => page.evaluate("document.activeElement.value")).toBe("x".repeat(41));
+  await expect.poll(focused).toBe("x".repeat(41));
   await page.keyboard.press("Control+a");
   await page.keyboard.type("seats");
   await create.click();

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { requestSignInLink } from "../../../src/platform/admin/client.ts";
+import { systemClock } from "../../../src/platform/ports.ts";
 import type { PlatformSettings } from "../../../src/platform/start.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../../platform/oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../../support/api.ts";
@@ -20,6 +21,8 @@ export interface Board {
   menu(name: string): Promise<void>;
   /** Navigates to a page of the dashboard without a page load. */
   show(path: string): Promise<void>;
+  /** Opens the search for everything, and waits until it receives the keys. */
+  openPalette(): Promise<void>;
   /** Reloads the overview, which clears cached responses and closes dialogs. */
   restart(): Promise<void>;
   /** Signs the owner in with another browser. */
@@ -29,7 +32,8 @@ export interface Board {
 
 export async function openBoard(settings: Partial<PlatformSettings> = {}): Promise<Board> {
   const [platform, browser] = await Promise.all([
-    startEmbedded({ dashboard: BUILT, allowPrivateTargets: true, ...settings }),
+    // Pages compare its times with those of the browser.
+    startEmbedded({ dashboard: BUILT, allowPrivateTargets: true, clock: systemClock, ...settings }),
     startChromium(),
   ]);
   const complaints: string[] = [];
@@ -55,6 +59,10 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
     async show(path) {
       const address = JSON.stringify(`/dashboard/${path}`);
       await page.evaluate(`history.pushState(null, "", ${address}); dispatchEvent(new PopStateEvent("popstate"))`);
+    },
+    async openPalette() {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("dialog").getByRole("combobox").and(page.locator(":focus")).waitFor();
     },
     async restart() {
       await page.goto(`${platform.baseUrl}/dashboard/sandbox`);

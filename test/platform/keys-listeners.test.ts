@@ -56,7 +56,7 @@ it("revoking a key closes only the sessions that it opened", async () => {
 });
 
 it("the expiry of a key closes its sessions", async () => {
-  const key = await newKey({ expires_at: formatTimestamp(Date.now() + 3 * HOUR) });
+  const key = await newKey({ expires_at: formatTimestamp(platform.now() + 3 * HOUR) });
   const listener = await listen(key.key);
   platform.advance(3 * HOUR);
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "./delivery/support/scripted-receiver.ts";
 import { embeddedPlatform, startEmbedded } from "./oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
+import { systemClock } from "../../src/platform/ports.ts";
 
 const MINUTE = 60_000;
 const SLOW_MILLISECONDS = 1200;
@@ -71,7 +72,7 @@ it("statistics count events and attempts by minute, each once, and failures with
 });
 
 it("latency percentiles are close to those of the attempts, and never below", async () => {
-  const own = await startEmbedded({ allowPrivateTargets: true });
+  const own = await startEmbedded({ allowPrivateTargets: true, clock: systemClock });
   try {
     const call = apiOf(own.baseUrl, own.sandboxKey);
     await call("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/slow-at-times`, events: ["order.created"] });

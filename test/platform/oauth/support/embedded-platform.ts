@@ -10,7 +10,7 @@ import { type Platform, type PlatformSettings, startPlatform } from "../../../..
 /** A cheap hash; one at full strength takes 200 ms. */
 const CHEAP: PasswordCost = { logN: 4, r: 8, p: 1 };
 
-/** The real platform in this process, with its own database and a clock that can be advanced. */
+/** The real platform in this process, with its own database and a clock that only tests advance. */
 export interface EmbeddedPlatform {
   baseUrl: string;
   /** The server's own URL if clients use another. */
@@ -38,10 +38,11 @@ export async function startEmbedded(
   const folder = settings.folder ?? mkdtempSync(join(tmpdir(), "service-oauth-"));
   const database = join(folder, "platform.db");
   let ahead = 0;
+  const started = systemClock.now();
   const clock: Clock = {
-    now: () => Date.now() + ahead,
-    elapsed: () => systemClock.elapsed() + ahead,
-    uptime: () => systemClock.uptime() + ahead,
+    now: () => started + ahead,
+    elapsed: () => ahead,
+    uptime: () => ahead,
     after: (delay, callback) => systemClock.after(delay, callback),
   };
   const logged: string[] = [];
@@ -59,6 +60,8 @@ export async function startEmbedded(
     passwordCost: CHEAP,
     ...settings,
   });
+  // What tests create is newer than the first account.
+  ahead += 1;
   const { firstAccount } = platform;
   return {
     baseUrl: platform.baseUrl,

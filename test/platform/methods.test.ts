@@ -55,9 +55,14 @@ async function createResources(api: Api): Promise<void> {
   await api("POST", "/v1/events/replay", { type: "order.created" });
   await api("POST", "/v1/faults", { match: { path: "/v1/*" }, effect: "disconnect", rate: 0 });
   for (const path of ["/v1/deliveries", "/v1/bulk_operations"]) {
-    const isDone = async () => ["succeeded", "completed"].includes((await api("GET", path)).body.data[0]?.status);
-    await vi.waitUntil(isDone, { timeout: 30_000 });
+    const read = async () => (await api("GET", path)).body.data as { status: string }[];
+    const isDone = (rows: { status: string }[]) =>
+      rows.length > 0 && rows.every(({ status }) => ["succeeded", "completed"].includes(status));
+    await vi.waitUntil(async () => isDone(await read()), { timeout: 30_000 });
   }
+  // The first use of the key is recorded a second later.
+  const isUsed = async () => (await api("GET", "/v1/api_keys")).body.data[0].last_used !== null;
+  await vi.waitUntil(isUsed, { timeout: 30_000 });
   receiver.close();
   receiver.closeAllConnections();
 }

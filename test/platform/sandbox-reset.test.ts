@@ -276,6 +276,10 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     };
     const writers = Array.from({ length: 8 }, (_, index) => writer(index % 2 === 0 ? api : other));
     await expect.poll(() => created.length).toBeGreaterThan(50);
+    const ofOrders = (received: readonly { body: string }[]) =>
+      received.map(({ body }) => JSON.parse(body).data.object.id as string);
+    const haveOne = () => receivers.every(({ received }) => created.some(({ id }) => ofOrders(received).includes(id)));
+    await expect.poll(haveOne).toBe(true);
     const before = new Set(created.map(({ id }) => id));
     await reset();
     const resetAt = performance.now();
@@ -291,8 +295,6 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect([...before].filter((id) => found.has(id))).toEqual([]);
     const acknowledged = created.filter(({ began }) => began > resetAt).map(({ id }) => id);
     expect(acknowledged.filter((id) => !found.has(id))).toEqual([]);
-    const ofOrders = (received: readonly { body: string }[]) =>
-      received.map(({ body }) => JSON.parse(body).data.object.id as string);
     for (const { received } of receivers) {
       await expect.poll(() => acknowledged.filter((id) => !ofOrders(received).includes(id))).toEqual([]);
     }

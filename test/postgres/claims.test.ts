@@ -7,6 +7,7 @@ import { type HostedPlatform, hostPlatform } from "../platform/delivery/support/
 import { createMinuteClock, type MinuteClock } from "../platform/delivery/support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { advanceClock } from "../support/advance-clock.ts";
 
 const HOUR = 3600;
 const DAY_MS = 86_400_000;
@@ -38,7 +39,7 @@ afterAll(async () => {
 });
 
 const sql = (text: string, values: unknown[] = []) => server.query<Record<string, unknown>>(text, values, url);
-const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
+const advance = (seconds: number) => advanceClock(platform.api, seconds);
 const deliveryOf = async (id: string) => (await platform.api("GET", `/v1/deliveries/${id}`)).body;
 
 /** Creates an event whose first attempt fails. Returns the ID of its delivery. */
@@ -65,7 +66,8 @@ it("a retry concurrent with retention never leaves a pending delivery without it
   await holder.query("SELECT id FROM events WHERE id = $1 FOR UPDATE", [old[0]]);
   const tasks = clock.waiting();
   clock.passMinute();
-  const isStuck = async () => (await sql("SELECT 1 FROM pg_locks WHERE NOT granted")).length > 0;
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  const isStuck = async () => (await sql(waiting)).length > 0;
   const isDone = async () => clock.waiting() === tasks;
   await expect.poll(async () => (await isStuck()) || (await isDone())).toBe(true);
   const retry = await platform.api("POST", `/v1/deliveries/${created[1]!.delivery}/retry`);

@@ -348,7 +348,7 @@ describe("service listen", () => {
       `events after ${last} may be missing: the platform no longer stores them; continuing with evt_`,
     );
     expect(tails[0].lines.filter((line) => /gap/.test(line))).toEqual([expect.stringMatching(gap)]);
-    expect(tails[1].stderr()).toMatch(gap);
+    await expect.poll(() => tails[1].stderr()).toMatch(gap);
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { advanceClock } from "../support/advance-clock.ts";
 import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
@@ -11,7 +12,8 @@ let status = 500;
 
 beforeAll(async () => {
   receiver = await startScriptedReceiver((_request, response) => {
-    response.writeHead(status).end();
+    // After a 503, no delivery is retried during a test.
+    response.writeHead(status, { "retry-after": "3600" }).end();
   });
   board = await openBoard();
 });
@@ -32,7 +34,7 @@ it("retries the failed deliveries of an endpoint after showing their number", as
     return total as number;
   };
   await expect.poll(() => count("pending")).toBe(FAILED);
-  expect((await api("POST", "/v1/test_clock/advance", { seconds: 4 * 86_400 })).status).toBeLessThan(300);
+  expect((await advanceClock(api, 4 * 86_400)).status).toBeLessThan(300);
   await expect.poll(() => count("failed")).toBe(FAILED);
   status = 200;
 
@@ -79,11 +81,14 @@ it("shows that the count failed until another range is chosen", async () => {
 });
 
 it("resends everything that an endpoint missed since it began to fail, including pending retries", async () => {
-  status = 500;
+  status = 503;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/since`, events: ["order.*"] }))
     .body;
   for (let created = 0; created < 20; created++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const found = async (state: string) =>
+    (await api("GET", `/v1/deliveries?endpoint=${id}&status=${state}&limit=100`)).body.data.length as number;
+  await expect.poll(() => found("retrying")).toBe(20);
   const endpoint = async () => (await api("GET", `/v1/webhook_endpoints/${id}`)).body;
   await expect.poll(async () => (await endpoint()).health.failing_since).not.toBeNull();
   status = 200;
@@ -95,9 +100,7 @@ it("resends everything that an endpoint missed since it began to fail, including
   await dialog.getByText(/^20 deliveries found: 20 waiting/).waitFor();
   await dialog.getByText("Retrying now uses up one attempt.").waitFor();
   await dialog.getByRole("button", { name: "Retry 20" }).click();
-  const succeeded = async () =>
-    (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
-  await expect.poll(async () => (await succeeded()).length).toBe(20);
+  await expect.poll(() => found("succeeded")).toBe(20);
   await expect.poll(async () => (await endpoint()).health.failing_since).toBeNull();
   // An endpoint that works again is not failing.
   await expect.poll(() => row.getByText("Failing since").count()).toBe(0);
@@ -205,7 +208,7 @@ it("enables an endpoint, and replays the events that it missed while it was disa
   const subscriptions = ["order.*", "order.created"];
   const url = `${receiver.url}/gone`;
   // No event of another test is as new as the endpoint.
-  await api("POST", "/v1/test_clock/advance", { seconds: 60 });
+  await advanceClock(api, 60);
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url, events: subscriptions })).body;
   status = 200;
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
@@ -258,7 +261,7 @@ it("shows the progress of a running operation, and stops it", async () => {
 });
 
 it("counts again if the clock is advanced while the dialog is open", async () => {
-  status = 500;
+  status = 503;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/clock`, events: ["payment.*"] }))
     .body;
@@ -268,7 +271,7 @@ it("counts again if the clock is advanced while the dialog is open", async () =>
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByText("1 delivery found: 1 waiting").waitFor();
-  await api("POST", "/v1/test_clock/advance", { seconds: 2 * 86_400 });
+  await advanceClock(api, 2 * 86_400);
   await dialog.getByText("No deliveries to retry.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });

@@ -11,8 +11,11 @@ let receiver: ScriptedReceiver;
 let isBroken = true;
 
 beforeAll(async () => {
-  receiver = await startScriptedReceiver((_request, response) => {
-    response.writeHead(isBroken ? 500 : 200).end("out of stock");
+  receiver = await startScriptedReceiver(({ path }, response) => {
+    // With this header, no delivery is retried during a test.
+    if (isBroken && path === "/later") response.writeHead(503, { "retry-after": "3600" });
+    else response.writeHead(isBroken ? 500 : 200);
+    response.end("out of stock");
   });
   board = await openBoard();
 });
@@ -54,7 +57,7 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
 it("the retry of everything leaves out disabled endpoints, and those that are not chosen", async () => {
   const { page, api } = board;
   isBroken = true;
-  const url = `${receiver.url}/x`;
+  const url = `${receiver.url}/later`;
   const endpoint = async (description: string) =>
     (await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.*"], description })).body.id as string;
   const [chosen, other, disabled] = [await endpoint("Ledger"), await endpoint("Reports"), await endpoint("Retired")];

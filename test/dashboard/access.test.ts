@@ -11,6 +11,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delive
 import { obtainTokens } from "../platform/oauth/support/authorization-server.ts";
 import { Browser } from "../platform/oauth/support/browser.ts";
 import { ourServer } from "../platform/oauth/support/our-server.ts";
+import { advanceClock } from "../support/advance-clock.ts";
 import { apiOf } from "../support/api.ts";
 import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
@@ -393,7 +394,7 @@ describe("request log and test clock", () => {
     await board.menu("Endpoints");
     await page.getByRole("link", { name: "/aging" }).waitFor();
     await expect.poll(() => page.getByText("older than 90 days").count()).toBe(0);
-    await api("POST", "/v1/test_clock/advance", { seconds: 90 * 86_400 });
+    await advanceClock(api, 90 * 86_400);
     await page.getByText(/signing secrets? (is|are) older than 90 days/).waitFor();
     await page.getByRole("link", { name: "/aging" }).press("Enter");
     await page.getByText("The signing secret is older than 90 days.").waitFor();

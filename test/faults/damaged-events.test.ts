@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { requestSignInLink } from "../../src/platform/admin/client.ts";
 import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { it as inBrowser, startChromium } from "../support/chromium.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -148,7 +149,7 @@ describe("an event whose stored body is damaged", () => {
   });
 
   it("is not delivered, and its delivery fails with the reason", async () => {
-    expect((await api("POST", "/v1/test_clock/advance", { seconds: 120 })).status).toBe(200);
+    expect((await advanceClock(api, 120)).status).toBe(200);
     await receiver.until(2);
     const outcomes = Object.fromEntries((await deliveries()).map(({ event, status }) => [event, status]));
     expect(outcomes).toEqual({ [ids.before]: "succeeded", [ids.damaged]: "failed", [ids.after]: "succeeded" });

@@ -12,6 +12,7 @@ import { createVault } from "../../src/platform/security/vault.ts";
 import { type HostedPlatform, hostPlatform } from "./delivery/support/hosted-platform.ts";
 import { listenTo } from "./delivery/support/listen-socket.ts";
 import { createMinuteClock, type MinuteClock } from "./delivery/support/minute-clock.ts";
+import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { createConfigDir } from "../support/run-cli.ts";
 
@@ -376,7 +377,7 @@ describe("the retention of the log", () => {
   it("is 7 days of real time, whatever the sandbox's clock", async () => {
     const { id, key } = await newKey();
     await apiOf(platform.baseUrl, key)("GET", "/v1/me");
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 20 * DAY });
+    await advanceClock(platform.api, 20 * DAY);
     await sweep();
     expect(await logs(`&key=${id}`)).toHaveLength(1);
     clock.pass((7 * DAY - 60) * 1000);

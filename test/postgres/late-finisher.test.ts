@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
+import { advanceClock } from "../support/advance-clock.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
@@ -74,7 +75,7 @@ async function assertOver(): Promise<void> {
   expect(await delivery()).toEqual([
     expect.objectContaining({ status: "succeeded", attempt_count: 2, next_attempt: null, status_codes: [null, 200] }),
   ]);
-  const advanced = await api("POST", "/v1/test_clock/advance", { seconds: ALL_RETRIES_SECONDS });
+  const advanced = await advanceClock(api, ALL_RETRIES_SECONDS);
   expect(advanced.body).toMatchObject({ attempts: 0 });
   expect(receiver.received).toHaveLength(2);
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { verify } from "../../../src/webhooks/index.ts";
 import { receiverOnPlatform } from "./support/receiver-on-platform.ts";
 import { startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { advanceClock } from "../../support/advance-clock.ts";
 
 const SECRET = /^whsec_[0-9A-Za-z_-]{43}$/;
 
@@ -44,7 +45,7 @@ describe("a secret's rotation", () => {
     expect(second).not.toBe(first);
     expect(await signedBy(id, path, [first, second])).toEqual([true, true]);
 
-    await api("POST", "/v1/test_clock/advance", { seconds: 61 });
+    await advanceClock(api, 61);
     expect(await signedBy(id, path, [first, second])).toEqual([false, true]);
 
     const third = (await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 0 })).body.secret;
@@ -54,13 +55,13 @@ describe("a secret's rotation", () => {
   it("overlaps for a day by default, and reports the secret's age", async () => {
     const path = "/day";
     const created = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
-    await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    await advanceClock(api, 3600);
     const rotated = (await api("POST", `/v1/webhook_endpoints/${created.id}/rotate_secret`)).body;
     expect(rotated.created).toBe(created.created);
     expect(Date.parse(rotated.secret_created) - Date.parse(created.secret_created)).toBeGreaterThanOrEqual(3_600_000);
-    await api("POST", "/v1/test_clock/advance", { seconds: 86_000 });
+    await advanceClock(api, 86_000);
     expect(await signedBy(created.id, path, [created.secret, rotated.secret])).toEqual([true, true]);
-    await api("POST", "/v1/test_clock/advance", { seconds: 500 });
+    await advanceClock(api, 500);
     expect(await signedBy(created.id, path, [created.secret, rotated.secret])).toEqual([false, true]);
   });
 
@@ -83,7 +84,7 @@ describe("an endpoint's headers", () => {
     expect(shown.header_names).toEqual(["Authorization", "X-Tenant"]);
     expect(JSON.stringify(shown)).not.toContain(VALUE);
     await api("POST", `/v1/webhook_endpoints/${shown.id}/ping`);
-    await api("POST", "/v1/test_clock/advance", { seconds: 60 });
+    await advanceClock(api, 60);
     await failing.until(2);
     for (const { headers: sent } of failing.received) {
       expect(sent).toMatchObject({ authorization: VALUE, "x-tenant": "a  b", "service-event-id": expect.any(String) });

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ReadyFrame } from "../../../src/contract/listen.ts";
 import { listenTo } from "./support/listen-socket.ts";
 import { receiverOnPlatform } from "./support/receiver-on-platform.ts";
+import { advanceClock } from "../../support/advance-clock.ts";
 
 const on = receiverOnPlatform();
 const { api } = on;
@@ -151,7 +152,7 @@ describe("listeners", () => {
     await customers.until(1);
     expect(customers.events.map(({ type }) => type)).toEqual(["customer.created"]);
     await customers.close();
-    await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    await advanceClock(api, 3600);
     await replay(event);
     const recent = await listen("?after=-60");
     await recent.until(1);
@@ -164,9 +165,9 @@ describe("an event older than 30 days", () => {
   it("cannot be replayed", async () => {
     const event = await createEvent();
     const endpoint = await createEndpoint("/old");
-    await api("POST", "/v1/test_clock/advance", { seconds: 30 * 86_400 - 60 });
+    await advanceClock(api, 30 * 86_400 - 60);
     expect((await replay(event)).status).toBe(201);
-    await api("POST", "/v1/test_clock/advance", { seconds: 120 });
+    await advanceClock(api, 120);
     for (const body of [{}, { endpoint }]) {
       const response = await replay(event, body);
       expect([response.status, response.body.code]).toEqual([410, "event_expired"]);

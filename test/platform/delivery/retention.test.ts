@@ -4,6 +4,7 @@ import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts"
 import { listenTo } from "./support/listen-socket.ts";
 import { createMinuteClock, type MinuteClock } from "./support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { advanceClock } from "../../support/advance-clock.ts";
 
 const DAY = 86_400;
 /** Rows that one transaction removes. */
@@ -23,7 +24,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
+const advance = (seconds: number) => advanceClock(platform.api, seconds);
 
 /** Runs the periodic tasks once, and resolves when they have finished. */
 async function sweep(): Promise<void> {

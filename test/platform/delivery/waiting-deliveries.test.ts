@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DeliveryBench, type Shown, startDeliveryBench } from "./support/delivery-bench.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 import { startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { advanceClock } from "../../support/advance-clock.ts";
 
 let bench: DeliveryBench;
 let createCustomer: DeliveryBench["createCustomer"];
@@ -29,7 +30,7 @@ describe("a manual retry", () => {
     expect(retried.status).toBe(200);
     expect(retried.body).toMatchObject({ id: delivery, status: "pending" });
     await delivered(event, id, 2);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 });
+    await advanceClock(platform.api, 3 * 86_400);
     const failed = (await platform.api("GET", `/v1/deliveries/${delivery}`)).body as Shown;
     expect(failed.status).toBe("failed");
     await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
@@ -90,7 +91,7 @@ describe("pending deliveries", () => {
     const event = await createCustomer();
     await delivered(event, id);
     await disable(id);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    await advanceClock(platform.api, 3600);
     expect(await delivered(event, id)).toMatchObject({ status: "pending", next_attempt: null, attempt_count: 1 });
     status = 200;
     await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
@@ -104,7 +105,7 @@ describe("pending deliveries", () => {
     const event = await createCustomer();
     await delivered(event, id);
     await disable(id);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 + 60 });
+    await advanceClock(platform.api, 3 * 86_400 + 60);
     const ended = await delivered(event, id, 2);
     expect(ended).toMatchObject({ status: "failed", next_attempt: null });
     expect(ended.attempts[1]).toMatchObject({
@@ -127,7 +128,7 @@ describe("pending deliveries", () => {
     const shown = async () => (await api("GET", "/v1/deliveries")).body.data as Shown[];
     const counts = async () => (await shown()).map(({ attempt_count: count }) => count);
     await expect.poll(counts).toEqual([1, 1]);
-    const advance = (seconds: number) => api("POST", "/v1/test_clock/advance", { seconds });
+    const advance = (seconds: number) => advanceClock(api, seconds);
     await advance(4 * 86_400);
     const [waiting, attempted] = await shown();
     expect([waiting!.status, attempted!.status]).toEqual(["failed", "failed"]);

@@ -60,7 +60,7 @@ describe.concurrent("the receiver of the page", () => {
     });
     let complaints = "";
     receiver.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
-    const flags = ["--effects", "--sink", String(sinkPort), "--wait", "20s", "--json", "--secret-file", "-"];
+    const flags = ["--effects", "--sink", String(sinkPort), "--wait", "1h", "--json", "--secret-file", "-"];
     const { stdout } = await runCli(["webhooks", "check", `${port}/webhooks`, ...flags], { input: SECRETS.join("\n") });
     receiver.kill();
     await once(receiver, "exit");

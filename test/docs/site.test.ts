@@ -161,9 +161,9 @@ describe("the guides at /docs/guides", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("npx service-cli trigger order.completed\n");
     await page.locator("h2", { hasText: "5. Fix it" }).hover();
     await page.getByRole("link", { name: "Link to 5. Fix it" }).click();
-    expect(page.url()).toMatch(/#5-fix-it$/);
+    await page.waitForURL(/#5-fix-it$/);
     await page.getByRole("navigation", { name: "On this page" }).getByText("Ask why").click();
-    expect(page.url()).toMatch(/#4-ask-why$/);
+    await page.waitForURL(/#4-ask-why$/);
   });
 
   inChromium("have a menu on a phone, even without scripts", async () => {

@@ -88,7 +88,7 @@ it("the Stripe receiver in docs/providers.md passes every check, with the flags 
   const { text } = blocksOf(page).find((block) => block.text.includes("node stripe.js"))!;
   const [, command = ""] = /service-cli (webhooks check .*)$/m.exec(text) ?? [];
   const args = command.replace("localhost:3000", `localhost:${port}`).split(" ");
-  const { stdout } = await runCli([...args, "--sink", sink!, "--wait", "20s", "--json"], {
+  const { stdout } = await runCli([...args, "--sink", sink!, "--wait", "1h", "--json"], {
     cwd: folder,
     env: { SERVICE_WEBHOOK_SECRET: secret },
   });

@@ -86,13 +86,14 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** An app that verifies events and prints their types. It writes its process ID and that of a child to `pids`. */
+/** An app that verifies events and prints their types. It writes its process ID and that of a child to `pids`, at once. */
 export const APP = `
 const { spawn } = require("node:child_process");
-const { writeFileSync } = require("node:fs");
+const { renameSync, writeFileSync } = require("node:fs");
 const { createServer } = require("node:http");
 const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
-writeFileSync("pids", process.pid + " " + child.pid);
+writeFileSync("pids.new", process.pid + " " + child.pid);
+renameSync("pids.new", "pids");
 createServer((request, response) => {
   let body = "";
   request.on("data", (chunk) => (body += chunk)).on("end", () => {

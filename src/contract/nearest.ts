@@ -22,6 +22,12 @@ export function nearestPaths(path: string, candidates: readonly string[]): strin
   return nearest(path.slice(version.length), [...new Set(rests)]).map((rest) => version + rest);
 }
 
+/** Returns the question after a misspelled name: `Did you mean a, b or c?` */
+export function didYouMean(names: readonly string[]): string {
+  const others = names.slice(0, -1).join(", ");
+  return `Did you mean ${others === "" ? "" : `${others} or `}${names.at(-1)}?`;
+}
+
 function distanceTo(typed: string, candidate: string): number {
   if (typed.length >= 3 && candidate.startsWith(typed)) return 1;
   return editDistance(typed, candidate);

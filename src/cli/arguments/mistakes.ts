@@ -3,7 +3,7 @@ import { pathOf } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import type { ApiError } from "../../client/errors.ts";
 import { type Field, RESOURCES } from "../../contract/resources.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
 
 /** Rejects a flag used as the value of another flag: `--email --name Ada`. No value begins like a flag. */
 export function rejectSwallowedFlags(command: Command): void {
@@ -58,7 +58,7 @@ export function usageErrorOf(error: CommanderError, program: Command, operands: 
         ? nearestFlags(name, optionsOf(command))
         : [];
   // What commander suggests may have nothing in common with what was typed.
-  const suggestion = meant.length === 0 ? adviceOn(error, command) : `Did you mean ${meant.join(" or ")}?\n`;
+  const suggestion = meant.length === 0 ? adviceOn(error, command) : `${didYouMean(meant)}\n`;
   const hint = `${suggestion}See \`${pathOf(command)} --help\`.`;
   return new UsageError(inOwnWords(error, command), { hint, cause: error });
 }

@@ -7,7 +7,7 @@ import {
   SUBSCRIPTION_WILDCARDS,
   typesOfSubscription,
 } from "../../contract/event-types.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
 import { isScope, type Scope, scopeOfOAuthName, SCOPES } from "../../contract/scopes.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
@@ -84,7 +84,7 @@ export function parseEventType(text: string): EventType {
   if (isEventType(text)) return text;
   const near = nearest(text, EVENT_TYPES);
   throw new UsageError(`Unknown event type "${text}"`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "To list them: service trigger --list",
+    hint: near.length > 0 ? didYouMean(near) : "To list them: service trigger --list",
   });
 }
 
@@ -112,7 +112,7 @@ export function assertSubscriptions(subscriptions: string[]): string[] {
   if (unknown === undefined) return subscriptions;
   const near = nearest(unknown, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
   throw new InvalidArgumentError(
-    `"${unknown}" is not an event type. ${near.length === 0 ? "To list them: service trigger --list" : `Did you mean ${near.join(" or ")}?`}`,
+    `"${unknown}" is not an event type. ${near.length === 0 ? "To list them: service trigger --list" : didYouMean(near)}`,
   );
 }
 

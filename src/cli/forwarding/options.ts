@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
 import {
   type ChaosSettings,
   ChaosSettingsError,
@@ -103,6 +103,8 @@ export interface Setup extends Receivers {
   credentialSource?: string;
   /** Conditions of the events, as typed. */
   where?: readonly string[] | undefined;
+  /** True if a platform has the events, so that `service why` explains them. */
+  explains?: true;
   /** True if events are read from a recording. */
   isRecorded?: true;
   /** How to stop it; absent if the status line lists the keys. */
@@ -135,7 +137,7 @@ function assertSubscription(name: string): void {
   if (typesOfSubscription(name).length > 0) return;
   const guesses = nearest(name, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
   throw new UsageError(`--route: unknown event type "${name}"`, {
-    hint: guesses.length === 0 ? "To list them: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
+    hint: guesses.length === 0 ? "To list them: service trigger --list" : didYouMean(guesses),
   });
 }
 

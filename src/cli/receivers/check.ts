@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { SIGNING_SECRET_PREFIX } from "../../contract/credentials.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import { createIdGenerator } from "../../contract/ids.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
 import type { Clock } from "../../receiver-check/exchange.ts";
 import type { Observer } from "../../receiver-check/observer.ts";
 import { PROVIDER_PAYLOADS } from "../../receiver-check/provider-payloads.ts";
@@ -132,8 +133,10 @@ export function samplePayload(
   const payloads = Object.entries(known[1]);
   const found = type === undefined ? payloads[0] : payloads.find(([one]) => one === type);
   if (found === undefined) {
+    const types = payloads.map(([one]) => one);
+    const near = nearest(type!, types);
     throw new UsageError(`--type: there is no sample of "${type}" of ${scheme.name}`, {
-      hint: `Samples: ${payloads.map(([one]) => one).join(", ")}. For another type, pass --payload.`,
+      hint: near.length > 0 ? didYouMean(near) : `Samples: ${types.join(", ")}. For another type, pass --payload.`,
     });
   }
   const [header] = Object.keys(scheme.headers ?? {});

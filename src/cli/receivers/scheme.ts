@@ -4,7 +4,7 @@ import { PROJECT_FILE } from "../project/file.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
 import { headerIn } from "../../relay/forward-headers.ts";
 import { type Scheme, SCHEMES, type SchemeName } from "../../webhooks/schemes.ts";
 
@@ -36,7 +36,7 @@ export async function schemeNamed(name: string, context: Context): Promise<Schem
   throw new UsageError(`Unknown scheme "${name}"`, {
     hint:
       near.length > 0
-        ? `Did you mean ${near.join(" or ")}?`
+        ? didYouMean(near)
         : `Schemes: ${names.join(", ")}${found === undefined ? ". There is no service.yaml in this folder." : ""}`,
   });
 }

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import { nearest } from "../../contract/nearest.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
 import type { Sandbox, SandboxReset, Snapshot } from "../../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
@@ -174,7 +174,7 @@ async function findSnapshot(queries: Queries, tenant: Tenant, name: string): Pro
   const guesses = nearest(name, names);
   const help =
     guesses.length > 0
-      ? ` Did you mean ${guesses.join(", ")}?`
+      ? ` ${didYouMean(guesses)}`
       : names.length > 0
         ? ` Existing snapshots: ${names.join(", ")}.`
         : " The sandbox has no snapshots.";

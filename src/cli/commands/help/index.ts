@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { LIMITS } from "../../../contract/limits.ts";
-import { nearest } from "../../../contract/nearest.ts";
+import { didYouMean, nearest } from "../../../contract/nearest.ts";
 import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
 import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestion } from "../../command.ts";
 import type { Context } from "../../context.ts";
@@ -211,7 +211,7 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
     throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {
       hint:
         near.length > 0
-          ? `Did you mean ${near.map((one) => [...path, one].join(" ")).join(" or ")}?`
+          ? didYouMean(near.map((one) => [...path, one].join(" ")))
           : `To list them: ${pathOf(command)} --help`,
     });
   }

@@ -131,6 +131,18 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     expect(await dev.interrupt()).toBe(0);
   });
 
+  it("names the command that explains a failed forward, once", async () => {
+    const service = "platform: { port: PORT }\nforward: { to: localhost:9, retries: 0 }";
+    const project = await makeProject({ "service.yaml": service });
+    const dev = startDev(project);
+    await dev.waitFor(READY);
+    const { stdout } = await project.service(["trigger", "order.completed", "--quiet"]);
+    await dev.waitFor(new RegExp(`refused +order\\.completed .*${stdout.trim()}`));
+    await dev.waitFor(/^listen {3}│ +to explain it: service why evt_\w+$/m);
+    expect(dev.output().match(/to explain it/g)).toHaveLength(1);
+    expect(await dev.interrupt()).toBe(0);
+  });
+
   it("prefixes lines with color only on a terminal without NO_COLOR", async () => {
     const files = {
       "service.yaml": "platform: { port: PORT }\nrun: node -e 'console.log(`color`, process.env.FORCE_COLOR)'",

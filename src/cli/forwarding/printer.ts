@@ -93,7 +93,7 @@ function rendererOf(
       return waitingLines(report, line);
     }
     const lines = linesOf(withoutRepetition(report), line);
-    if (isExplained || report.event !== "forwarded" || !hasFailed(report) || setup.credentialSource === undefined) {
+    if (isExplained || report.event !== "forwarded" || !hasFailed(report) || setup.explains === undefined) {
       return lines;
     }
     isExplained = true;

@@ -128,7 +128,12 @@ async function openDisplay(
   observe: (report: Report) => void,
 ): Promise<Display> {
   const { output, stdout } = context;
-  const print = await createListenPrinter(context, streamSink(stdout, output.styles), receivers, clock);
+  const print = await createListenPrinter(
+    context,
+    streamSink(stdout, output.styles),
+    { ...receivers, explains: true },
+    clock,
+  );
   return {
     print(report) {
       if (report.event === "hint") print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });

@@ -23,7 +23,14 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
     output.warn("--forward-to points to the platform itself, not to your application.");
   const secret = await ownSecretOf(flags, context);
   const where = flags.where?.map(({ text }) => text);
-  const setup = { ...receivers, ...secret, chaos, credentialSource: platform.credentialSource, where };
+  const setup = {
+    ...receivers,
+    ...secret,
+    chaos,
+    credentialSource: platform.credentialSource,
+    where,
+    explains: true as const,
+  };
   const clock = new EnvironmentClock(context);
   const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, clock });
   await new Listening({ flags, command, platform, setup, forwarding, display, clock }, context).run();

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import type { Argument, Command, Help, Option } from "commander";
 import { definitionOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
@@ -25,8 +25,9 @@ export function formatHelp(
     `${paragraphs(runnable(helper.commandDescription(command)), width)}\n`,
     section(
       "Examples",
-      examples.flatMap((example) => {
-        const { comment, lines } = exampleLines(runnable(example), width - 4);
+      examples.map(runnable).flatMap((example, _, all) => {
+        const hasRoom = all.every((one) => one.length <= width - 4 || !COMMENTED.test(one));
+        const { comment, lines } = exampleLines(example, width - 4, hasRoom);
         const [first, ...rest] = lines;
         return [...comment, `${styles.accent("$")} ${first}`, ...rest].map((line) => `  ${line}`);
       }),
@@ -80,13 +81,16 @@ export function formatHelp(
   }
 }
 
+const COMMENTED = /^(.*\S)\s+(#.*)$/;
+
 /**
- * Breaks an example before its flags, as a shell accepts it, or between words if that is not enough. A comment that does
- * not fit next to it precedes it.
+ * Breaks an example before its flags, as a shell accepts it, or between words if that is not enough. Its comment
+ * precedes it unless all comments have room next to their examples.
  */
-function exampleLines(example: string, width: number): { comment: string[]; lines: string[] } {
-  const [, typed = example, comment] = /^(.*\S)\s+(#.*)$/.exec(example) ?? [];
-  if (example.length <= width) return { comment: [], lines: [example] };
+function exampleLines(example: string, width: number, hasRoom: boolean): { comment: string[]; lines: string[] } {
+  const [, typed = example, comment] = COMMENTED.exec(example) ?? [];
+  if (example.length <= width && (hasRoom || comment === undefined)) return { comment: [], lines: [example] };
+  if (typed.length <= width) return { comment: wrapWords(comment!, width), lines: [typed] };
   // A flag stays with its value, and quoted text in one piece.
   const parts = typed.match(/(?:"[^"]*"|'[^']*'|\s(?!-)|[^\s"'])+/g)!;
   const words = (part: string) => (part.length + 6 > width ? part.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)! : [part]);
@@ -197,7 +201,12 @@ export function rareFlags(command: Command): Option[] {
   return command.options.filter(({ long }) => names.has(long));
 }
 
-/** Returns the path of a guide in the package, or of their folder. Only bundled code knows its own folder. */
+/**
+ * Returns the path of a guide in the package, or of their folder: from the working folder, if it is inside, to fit a
+ * line. Only bundled code knows its own folder.
+ */
 export function guidePath(page = ""): string {
-  return join(__dirname, "../../docs", page);
+  const path = join(__dirname, "../../docs", page);
+  const own = relative(process.cwd(), path);
+  return own.startsWith("..") || isAbsolute(own) ? path : own;
 }

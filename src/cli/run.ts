@@ -94,7 +94,7 @@ const PROGRAM: CommandDefinition = {
     "service listen --forward-to localhost:3000  # forward events to your app",
     "service trigger order.completed             # trigger an event",
     "service why                                 # explain the newest failure",
-    "service webhooks check 3000/stripe --scheme stripe  # grade a receiver",
+    "service webhooks check localhost:3000       # grade a receiver",
     "service customers create --email ada@example.com",
   ],
 };

@@ -27,6 +27,14 @@ describe("the help of every command", () => {
     expect(broken).toEqual([]);
   });
 
+  it("puts every comment above its example unless all have room next to them", async () => {
+    const examples = async (columns: number) => (await runCli(["--help"], { columns })).stdout.split("Usage")[0]!;
+    expect(await examples(100)).toMatch(/\$ service demo +# end-to-end demo\n/);
+    const narrow = await examples(60);
+    expect(narrow).toContain("  # trigger an event\n  $ service trigger order.completed\n");
+    expect(narrow).not.toMatch(/\$ .*#/);
+  });
+
   it("omits rarely used flags, which still work", async () => {
     const help = async (...words: string[]) => (await runCli([...words, "--help"])).stdout;
     expect(await help()).not.toMatch(/^ {2}version /m);

@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import { type CliOptions, createConfigDir } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
 const cli = cliOnPlatform();
@@ -138,6 +139,10 @@ describe("service trigger", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as Event);
     expect(new Set(events.map(({ id }) => id)).size).toBe(20);
+    const args = ["trigger", "customer.created", "--count", "3", "--json"];
+    const session = runInTerminal(args, { env: cli.platform.env, columns: 1000 });
+    expect(await session.ended).toBe(0);
+    for (const line of session.text().trim().split("\n")) expect(JSON.parse(line)).toMatchObject({ object: "event" });
   });
 
   it("stops at the first failure, and reports it", async () => {

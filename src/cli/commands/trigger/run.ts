@@ -146,7 +146,8 @@ async function triggerMany(
   const { output } = context;
   const needsEvents = output.json || output.quiet || !output.terminal || wait === true;
   const events: Event[] = [];
-  const bar = output.progress(count, type);
+  // A bar would mix with lines of JSON on a terminal.
+  const bar = output.progress(output.json ? 1 : count, type);
   if (rate !== undefined) bar.limitTo(rate);
   const started = context.now();
   let next = 0;

@@ -158,7 +158,7 @@ describe("service whoami", () => {
       exitCode: 4,
       stdout: "",
       stderr: expect.stringMatching(
-        /^Error: Not signed in: profile "default" .*\nSign in with `service login`, or set SERVICE_API_KEY\.\n$/,
+        /^Error: Not signed in: profile "default" .*\nFor a platform in this folder, run `service dev init`, then `service dev`\.\nSign in with `service login`, or set SERVICE_API_KEY\.\n$/,
       ),
     });
   });

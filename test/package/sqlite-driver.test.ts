@@ -84,7 +84,7 @@ describe("a Node.js without SQLite", () => {
 
   it("asks in a terminal before it downloads", async () => {
     const declined = runInTerminal(SERVE, { env });
-    await declined.waitFor("Download it from the npm registry? (y/N)");
+    await declined.waitFor("Download it from npm? (y/N)");
     declined.type(ENTER);
     expect(await declined.ended).toBe(1);
     expect(declined.text()).toContain("service db install-driver");
@@ -103,7 +103,7 @@ describe("a Node.js without SQLite", () => {
     const cwd = mkdtempSync(join(tmpdir(), "service-driver-"));
     writeFileSync(join(cwd, "service.yaml"), "platform: { port: auto }\n");
     const declined = runInTerminal([command], { env, cwd });
-    await declined.waitFor("Download it from the npm registry? (y/N)");
+    await declined.waitFor("Download it from npm? (y/N)");
     declined.type(ENTER);
     expect(await declined.ended).toBe(1);
     expect(declined.text()).toMatch(/service(?:-cli)?\s+db\s+install-driver|bin\/service\.js db install-driver/);

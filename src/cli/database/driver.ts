@@ -30,7 +30,7 @@ export async function runInstallDriver(context: Context): Promise<void> {
 export async function offerDriver(context: Context): Promise<void> {
   const { env, interactive, prompts } = context;
   if (!interactive || (await isPresent(env))) return;
-  const message = `This Node.js (${process.version}) has no SQLite. Download it from the npm registry? (y/N)`;
+  const message = `Node.js ${process.version} has no SQLite. Download it from npm? (y/N)`;
   const typed = await prompts.text({ message, flag: "service db install-driver" });
   if (!/^y(es)?$/i.test(typed.trim())) return;
   await install(context);

@@ -151,7 +151,12 @@ export function requireCredential(
   if (credential !== undefined) return credential;
   const where = environment === "live" ? " for live mode" : "";
   const login = loginCommand({ profile: profile.value, environment, baseUrl });
-  const start = baseUrl.source === "project" ? "Start the platform with `service dev`, which creates a key.\n" : "";
+  const start =
+    baseUrl.source === "project"
+      ? "Start the platform with `service dev`, which creates a key.\n"
+      : baseUrl.source === "default"
+        ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
+        : "";
   throw new NotSignedInError(
     `Not signed in: profile "${profile.value}" has no credential${where} in ${settings.settingsDirectory}`,
     `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`,

@@ -233,7 +233,7 @@ function humanReporter({ output, stdout }: Context): StepReporter {
   };
   return {
     begin(title, command) {
-      output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${command}`);
+      output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${output.runnable(command)}`);
       return {
         done: (detail) => output.line(`${indent}${styles.good("✓")} ${words(detail)}\n`),
         failed: (why) => output.line(`${indent}${styles.bad("✗")} ${words(why)}\n`),

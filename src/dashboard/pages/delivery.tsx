@@ -156,7 +156,7 @@ function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | un
     <>
       <Link href={hrefOf("endpoints", id)}>{nameOfEndpoint(props.endpoint)}</Link>{" "}
       <span class="soft">
-        {props.endpoint.url.split(/(?<=[^/]\/)/).map((part) => (
+        {props.endpoint.url.split(/(?<=[^/:]\/)/).map((part) => (
           <>
             {part}
             <wbr />

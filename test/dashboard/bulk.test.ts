@@ -151,7 +151,7 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   const { page, api } = board;
   const url = `${receiver.url}/crm`;
   await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.*"], description: "CRM" });
-  await api("POST", "/v1/customers", { email: "retrying@example.com" });
+  await api("POST", "/v1/customers", { email: "later@example.com" });
   await board.show("sandbox");
   // Until the overview knows of a waiting delivery, it shows all.
   await page.getByRole("link", { name: "1 waiting, CRM" }).waitFor();

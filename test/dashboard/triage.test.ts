@@ -232,6 +232,20 @@ it("a replay goes first to the endpoints that an event did not reach, and says w
   expect([await toLate(), await toHealthy()]).toEqual([2, 1]);
 });
 
+it("the page of an event shows each receiver that did not get it: its state, the cause, and what to do", async () => {
+  const { page, api } = board;
+  await board.show("sandbox");
+  const [event] = (await api("GET", "/v1/events?type=customer.created")).body.data;
+  await board.show(`sandbox/events/${event.id}`);
+  const block = page.locator(".also section").filter({ has: page.getByRole("link", { name: "broken" }) });
+  await block.getByRole("heading", { name: /^broken retrying/ }).waitFor();
+  await block.getByText("broken responded with 500").waitFor();
+  const button = await block.getByRole("button", { name: "Retry now" }).boundingBox();
+  const command = await block.locator(".copy-line").boundingBox();
+  expect(command!.x - (button!.x + button!.width)).toBe(8);
+  expect(Math.abs(command!.y - button!.y)).toBeLessThan(8);
+});
+
 it("a search for deliveries names an unknown filter, and leads to the events with a value", async () => {
   const { page } = board;
   await board.menu("Deliveries");

@@ -360,9 +360,10 @@ export function EnableDialog(props: {
         await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
         onChange();
         if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
-        const from = formatTimestamp(environmentNow() - 1000);
         const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
         if (operation.total > 0) {
+          // This browser's time is not exactly that of the platform.
+          const from = formatTimestamp(Date.parse(operation.created) - 1000);
           noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
         }
         showToast(`Enabled. Replaying ${counted(operation.total, "missed event")}; waiting deliveries are sent now.`);

@@ -7,7 +7,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import spawnProgram from "cross-spawn";
@@ -52,7 +52,7 @@ async function tryNode(wanted) {
 
   expect(run(["--version"]).trim() === version, "service --version");
   const [, guide] = /^Guide: (.*)$/m.exec(run(["help", "webhooks"]));
-  expect(existsSync(guide), "service help webhooks names a guide that");
+  expect(existsSync(resolve(project, guide)), "service help webhooks names a guide that");
   // Does nothing on a Node with SQLite.
   run(["db", "install-driver"]);
   const platform = await serve(node, service, env);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { lookup as systemLookup } from "node:dns";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { adminRoutes } from "./admin/routes.ts";
 import { ClockTrust } from "./time/clock-trust.ts";
@@ -50,6 +50,7 @@ import { tokenRoutes } from "./oauth/token-routes.ts";
 import { errorPage, PageError, sendPage } from "./http/pages/page.ts";
 import { ParameterError, takeForms } from "./http/pages/parameters.ts";
 import { accountRoutes } from "./oauth/account-routes.ts";
+import { type LinkCommand, linkCommandOf } from "./oauth/link-command.ts";
 import { linkRoutes } from "./oauth/link-routes.ts";
 import { signInRoutes } from "./oauth/sign-in-routes.ts";
 import { BrowserSessions } from "./oauth/browser-sessions.ts";
@@ -209,7 +210,11 @@ function registerRoutes(
 ): void {
   const { authenticate, document, registry } = tools;
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
-  registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
+  registerWeb(app, shared, {
+    assets,
+    passwordCost: settings.passwordCost,
+    linkCommand: (request) => linkCommandOf(request, settings.linkCommand),
+  });
   registerEventStream(app, { ...shared, listeners: registry }, authenticate);
   if (settings.mcp !== undefined) {
     registerMcp(app, shared, { load: settings.mcp, authenticate, version: settings.version });
@@ -283,11 +288,12 @@ function openFileLimit(): number | undefined {
 
 interface WebSettings {
   assets: Assets | undefined;
+  linkCommand: (request: IncomingMessage) => LinkCommand;
   passwordCost: PlatformSettings["passwordCost"];
 }
 
 /** Adds the routes for browsers and OAuth clients: HTML pages, and endpoints with OAuth's JSON. */
-function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCost }: WebSettings): void {
+function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCost, linkCommand }: WebSettings): void {
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
@@ -296,7 +302,7 @@ function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCos
       if (shown.status === 500) logFailure(shared.log, error, request);
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
-    const browserSessions = new BrowserSessions(shared);
+    const browserSessions = new BrowserSessions({ ...shared, linkCommand });
     const passwords = new Passwords(shared.random, passwordCost);
     signInRoutes(scope, shared, browserSessions, passwords);
     linkRoutes(scope, shared, browserSessions, passwords);

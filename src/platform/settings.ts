@@ -30,6 +30,8 @@ export interface PlatformSettings extends DeploymentSettings {
   requestSeconds?: number;
   /** Rate limit of a credential (default: unlimited). */
   rateLimits?: RateLimits | undefined;
+  /** The command that prints a sign-in link, for browsers on this machine. */
+  linkCommand?: string | undefined;
   /** Resolves the host names of endpoints. */
   lookup?: LookupFunction;
   /** Versions of the API, oldest first (default: the contract's own). */

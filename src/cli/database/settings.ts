@@ -36,9 +36,15 @@ export function namedDatabase(options: { database?: string }, context: Context):
   return resolve(context.cwd, named);
 }
 
-function unnamedDatabase({ projectFolder, env }: Context): string {
+function unnamedDatabase(context: Context): string {
+  const { projectFolder } = context;
   const project = projectWithPlatform(projectFolder);
-  return project === undefined ? join(dataDirectory(env), "platform.db") : databaseOf(project, projectFolder);
+  return project === undefined ? defaultDatabase(context) : databaseOf(project, projectFolder);
+}
+
+/** The database outside of projects. */
+export function defaultDatabase({ env }: Context): string {
+  return join(dataDirectory(env), "platform.db");
 }
 
 /** The path of the master key for a PostgreSQL database, unless it is given. */

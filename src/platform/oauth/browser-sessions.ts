@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { sessionCookieName } from "../http/authenticate.ts";
@@ -8,6 +9,7 @@ import type { Clock, Random } from "../ports.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Database, Transaction } from "../storage/database.ts";
 import { hasAnyPassword } from "../storage/accounts.ts";
+import type { LinkCommand } from "./link-command.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
@@ -23,6 +25,8 @@ export interface BrowserSession {
   user: SessionOwner | undefined;
   /** True if nobody can sign in with a password yet. */
   isPasswordless: boolean;
+  /** Prints a link that signs the owner in. */
+  linkCommand: LinkCommand;
 }
 
 export type SignedIn = BrowserSession & { user: SessionOwner };
@@ -39,6 +43,7 @@ interface BrowserSessionTools {
   newId: IdGenerator;
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
+  linkCommand: (request: IncomingMessage) => LinkCommand;
 }
 
 /** Identifies browsers by their cookie. */
@@ -61,7 +66,8 @@ export class BrowserSessions {
     if (!isOurs) this.#setCookie(reply, token);
     const user = isOurs ? await findSession(database, vault.digest(token), clock.now()) : undefined;
     const isPasswordless = user === undefined && !(await hasAnyPassword(database));
-    return { token, csrf: this.#csrfOf(token), userAgent, user, isPasswordless };
+    const linkCommand = this.#tools.linkCommand(request.raw);
+    return { token, csrf: this.#csrfOf(token), userAgent, user, isPasswordless, linkCommand };
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
+import type { Html } from "../http/pages/html.ts";
 import { queryOf } from "../http/pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import type { Database } from "../storage/database.ts";
@@ -7,12 +8,12 @@ import type { Vault } from "../security/vault.ts";
 import type { Clock } from "../ports.ts";
 import { accountOfUser, findUser, setPassword } from "../storage/accounts.ts";
 import { findSignInLink, useSignInLink } from "../storage/sessions.ts";
-import { HOME, invitationPage } from "./views.ts";
+import { commandLine, HOME, invitationPage } from "./views.ts";
 import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 const LINK = 0;
 const INVITATION = 1;
-const CREATE_ANOTHER = "Create another one: service serve link";
+const CREATE_ANOTHER = "To print another one, run this command on the machine that runs this platform:";
 const ASK_AGAIN = "Ask for a new invitation.";
 
 /** Serves one-time links. They sign in at once; an invitation first asks for a password. */
@@ -45,11 +46,12 @@ export function linkRoutes(
     const link = await find(token, LINK);
     if (link === undefined) {
       if (browser.user !== undefined) return seeOther(reply, HOME);
-      throw worthless(CREATE_ANOTHER);
+      throw worthless(CREATE_ANOTHER, commandLine(browser.linkCommand));
     }
     if (request.method === "HEAD") return seeOther(reply, HOME);
     const session = await database.write(async (tx) => {
-      if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw worthless(CREATE_ANOTHER);
+      if (!(await useSignInLink(tx, link.digest, LINK, clock.now())))
+        throw worthless(CREATE_ANOTHER, commandLine(browser.linkCommand));
       return browserSessions.begin(tx, browser, link.user_id, true);
     });
     browserSessions.admit(reply, session);
@@ -81,6 +83,7 @@ export function linkRoutes(
   });
 }
 
-function worthless(remedy: string): PageError {
-  return new PageError(410, "This link is no longer valid", `It was already used, or has expired. ${remedy}`);
+function worthless(advice: string, remedy?: Html): PageError {
+  const detail = `It was already used, or has expired. ${advice}`;
+  return new PageError(410, "This link is no longer valid", detail, {}, remedy);
 }

@@ -2,6 +2,7 @@ import { parseUrl } from "../../network/parse-url.ts";
 import { html, type Html } from "../http/pages/html.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { BrowserSession } from "./browser-sessions.ts";
+import type { LinkCommand } from "./link-command.ts";
 
 /** The field for the address with which a user signs in. */
 export function emailInput(value: string): Html {
@@ -37,6 +38,12 @@ export function buttonForm(
   </form>`;
 }
 
+/** Shows the command that prints a sign-in link. */
+export function commandLine({ text, note }: LinkCommand): Html {
+  return html`<pre class="command"><code>${text}</code></pre>
+    ${note !== undefined && html`<p class="soft">${note}</p>`}`;
+}
+
 /** Email and password, and the one-time link; that comes first while nobody has a password. */
 export function signInPage(
   browser: BrowserSession,
@@ -51,7 +58,7 @@ export function signInPage(
   const link = html`<p>
       Run this command on the machine that runs this platform. It prints a link that signs you in once:
     </p>
-    <pre class="command"><code>service serve link</code></pre>
+    ${commandLine(browser.linkCommand)}
     <p class="soft">Signed in with it in another tab? <a href="${next}">Continue here</a>.</p>`;
   return {
     title: "Sign in",
@@ -60,9 +67,9 @@ export function signInPage(
       ${
         browser.isPasswordless
           ? html`${link}
-              <details ${problem !== undefined && html`open`}>
-                <summary>Sign in with a password</summary>
-                <p class="soft">Nobody has one yet. Set yours in the dashboard after signing in.</p>
+              <p class="soft">Nobody has a password yet. Set yours in the dashboard after signing in.</p>
+              <details class="soft" ${problem !== undefined && html`open`}>
+                <summary>Password form</summary>
                 ${form}
               </details>`
           : html`${form}

@@ -33,6 +33,17 @@ it("service serve link creates another one, as text and as JSON", async () => {
   expect(await pageOf(json.sign_in_url)).toBe("/dashboard");
 });
 
+it.each(["/sign-in", "/sign-in/link?token=used"])("%s shows the command that works for this database", async (page) => {
+  const browser = new Browser(platform.baseUrl);
+  const shown = /<code>.*? (serve link.*?)<\/code>/.exec((await browser.get(page)).text)?.[1];
+  expect(shown).toBe(`serve link --database ${database}`);
+  expect((await runCli(shown!.split(" "))).exitCode).toBe(0);
+  browser.headers["X-Forwarded-For"] = "203.0.113.1";
+  const elsewhere = (await browser.get(page)).text;
+  expect(elsewhere).toContain("<code>service serve link</code>");
+  expect(elsewhere).not.toContain(database);
+});
+
 it("service serve link suggests a fix if no platform runs", async () => {
   const nowhere = await runCli(["serve", "link", "--database", `${database}.other`]);
   expect(nowhere).toMatchObject({ exitCode: 1, stdout: "" });

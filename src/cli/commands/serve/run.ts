@@ -5,6 +5,7 @@ import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createFolder } from "../../../files/folders.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { type AddressRange, parseRange } from "../../../network/addresses.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { parseUrl } from "../../../network/parse-url.ts";
@@ -28,7 +29,13 @@ import { createTemporaryFolder } from "../../temporary-folder.ts";
 import { offerDriver } from "../../database/driver.ts";
 import { replaceDurably } from "../../../files/replace.ts";
 import type { PostgresOptions } from "../../database/options.ts";
-import { databaseError, defaultKeyFile, deploymentSettings, namedDatabase } from "../../database/settings.ts";
+import {
+  databaseError,
+  defaultDatabase,
+  defaultKeyFile,
+  deploymentSettings,
+  namedDatabase,
+} from "../../database/settings.ts";
 import { portOwner } from "../../process/port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
@@ -165,6 +172,7 @@ async function start(
       mcp: async () => (await import("../../mcp/http.ts")).serveMcp,
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
+      linkCommand: linkCommandOf(database, context),
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),
       leakKeys: options.leakKeys,
       requestSeconds: options.requestTimeout,
@@ -177,6 +185,13 @@ async function start(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns undefined for PostgreSQL: its URL may contain a password. */
+function linkCommandOf(database: string, context: Context): string | undefined {
+  if (isPostgresUrl(database)) return undefined;
+  const option = database === defaultDatabase(context) ? [] : ["--database", database];
+  return context.output.runnable(shellCommand`service serve link ${option}`.trimEnd());
 }
 
 /** An SQLite file is either ready at once or rejected. */

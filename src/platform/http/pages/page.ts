@@ -14,12 +14,15 @@ export class PageError extends Error {
   readonly status: number;
   readonly title: string;
   readonly headers: Record<string, string>;
+  /** Shown below the detail. */
+  readonly remedy: Html | undefined;
 
-  constructor(status: number, title: string, detail: string, headers: Record<string, string> = {}) {
+  constructor(status: number, title: string, detail: string, headers: Record<string, string> = {}, remedy?: Html) {
     super(detail);
     this.status = status;
     this.title = title;
     this.headers = headers;
+    this.remedy = remedy;
   }
 }
 
@@ -68,11 +71,12 @@ export function seeOther(reply: FastifyReply, location: string): FastifyReply {
   return reply.code(303).header("Location", location).header("Referrer-Policy", "no-referrer").send();
 }
 
-export function errorPage({ title, message }: PageError): Page {
+export function errorPage({ title, message, remedy }: PageError): Page {
   return {
     title,
     body: html`<h1>${title}</h1>
       <p>${message}</p>
+      ${remedy}
       <p><a href="/dashboard">Go to the dashboard</a> · <a href="/docs">API reference</a></p>`,
   };
 }

@@ -37,7 +37,7 @@ function failed({ checks }: ReceiverReport): string[] {
 
 /** The slow one first: the others finish before it. */
 const FLAWS: readonly (readonly [Flaw, readonly string[]])[] = [
-  ["responds after 12 s", ["responds-in-time"]],
+  ["responds after a minute", ["responds-in-time"]],
   ["parses before verifying", ["body-spacing", "body-unicode", "body-escaped-slashes", "body-large-numbers"]],
   ["looks at no timestamp", ["t-301-s-old", "t-301-s-ahead"]],
   ["throws on unequal lengths", ["v1-other-length", "v1-empty"]],

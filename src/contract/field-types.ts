@@ -124,9 +124,13 @@ export const FIELD_TYPES = {
     input: "checkbox",
   },
   expiry: {
-    schema: { type: "string", format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" },
     // In the future: clients generate requests from examples.
-    limits: { examples: ["2100-01-01T00:00:00Z"] },
+    schema: {
+      type: "string",
+      format: "timestamp",
+      description: "YYYY-MM-DDTHH:MM:SSZ, UTC",
+      examples: ["2100-01-01T00:00:00Z"],
+    },
     stored: "time",
     placeholder: "duration",
     reads: "duration",

@@ -91,9 +91,24 @@ interface Entry {
   tool?: true | string;
   /** Name of the tool, if it is not the operation's in snake_case. */
   toolName?: string;
+  /** The example of the request's body, if the examples of its fields do not make one. */
+  sends?: object;
+  /** What the example of the response has after this operation, besides the values of the request. */
+  returns?: object;
+  /** The same for the 202. */
+  returnsAccepted?: object;
   /** The command for the samples of the API reference, if it cannot be derived; null if there is none. */
   command?: string | null;
 }
+
+/** Examples of a bulk operation's request, and of the clock after an advance. */
+const BULK_FILTERS = { status: "failed", created_after: "2026-11-01T12:00:00Z" };
+const STARTED = {
+  status: "running",
+  filters: { endpoint: null, type: null, missed: null, created_before: null, ...BULK_FILTERS },
+  done: 0,
+};
+const ADVANCED = { now: "2026-11-01T13:00:00Z", offset_seconds: 3600, target: "2026-11-01T13:00:00Z" };
 
 /**
  * Operations that differ from resource to resource. Routes, validation, the OpenAPI document, MCP tools and samples are
@@ -161,9 +176,9 @@ const ENTRIES = {
     summary: "Update a webhook endpoint",
     details: "`status` enables or disables it.",
     body: WebhookEndpointUpdate,
+    sends: { url: "https://example.com/webhooks" },
     response: WebhookEndpoint,
     tool: "Update a webhook endpoint, or enable or disable it.",
-    command: "service endpoints update {id} --url https://example.com/webhooks",
   },
   deleteWebhookEndpoint: {
     route: "DELETE /v1/webhook_endpoints/{id}",
@@ -179,6 +194,7 @@ const ENTRIES = {
     shows: ["secret"],
     body: SecretRotate,
     response: WebhookEndpoint,
+    returns: { previous_secret_until: "2026-11-02T12:00:00Z" },
     effect: "removes",
     tool: "Create a new signing secret for a webhook endpoint. Both secrets sign during the overlap.",
     toolName: "rotate_webhook_secret",
@@ -215,6 +231,7 @@ const ENTRIES = {
     summary: "Retry a delivery",
     details: "Attempts a pending, failed or canceled delivery now.",
     response: Delivery,
+    returns: { status: "pending", last_status_code: 500, next_attempt: "2026-11-01T12:00:01Z" },
     errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired", "event_damaged"],
     tool: "Retry a delivery now.",
   },
@@ -223,6 +240,7 @@ const ENTRIES = {
     summary: "Cancel a delivery",
     details: "Only a pending delivery can be canceled.",
     response: Delivery,
+    returns: { status: "canceled", last_status_code: 500 },
     errors: ["delivery_not_cancelable"],
     effect: "removes",
     idempotent: true,
@@ -234,9 +252,11 @@ const ENTRIES = {
     details:
       "Retries all matching deliveries in the background. The response is the bulk operation, which shows the progress.",
     body: DeliveryBulkRetry,
+    sends: BULK_FILTERS,
     response: BulkOperation,
+    returns: STARTED,
     status: 201,
-    command: "service deliveries retry --failed --since 1h",
+    command: "service deliveries retry --failed --since 2026-11-01T12:00:00Z",
   },
   replayEvents: {
     route: "POST /v1/events/replay",
@@ -244,9 +264,11 @@ const ENTRIES = {
     details:
       "Replays all matching events in the background. The response is the bulk operation, which shows the progress.",
     body: EventBulkReplay,
+    sends: BULK_FILTERS,
     response: BulkOperation,
+    returns: { type: "events.replay", ...STARTED },
     status: 201,
-    command: "service events replay --since 1h --failed",
+    command: "service events replay --failed --since 2026-11-01T12:00:00Z",
   },
   listBulkOperations: {
     route: "GET /v1/bulk_operations",
@@ -264,6 +286,7 @@ const ENTRIES = {
     route: "POST /v1/bulk_operations/{id}/cancel",
     summary: "Cancel a bulk operation",
     response: BulkOperation,
+    returns: { status: "canceled", ended_at: "2026-11-01T12:00:00Z" },
   },
   getTestClock: {
     route: "GET /v1/test_clock",
@@ -278,6 +301,14 @@ const ENTRIES = {
     details: "Attempts all deliveries that fall due, each at its own time.",
     body: TestClockAdvance,
     response: TestClock,
+    returns: ADVANCED,
+    returnsAccepted: {
+      ...ADVANCED,
+      now: "2026-11-01T12:30:00Z",
+      offset_seconds: 1800,
+      status: "advancing",
+      remaining: 2,
+    },
     accepted: "The advance is in progress: retrieve the clock until its `status` is no longer `advancing`.",
     errors: ["test_clock_advancing"],
     effect: "removes",
@@ -289,6 +320,7 @@ const ENTRIES = {
     summary: "Cancel an advance",
     details: "Stops an advance before its target.",
     response: TestClock,
+    returns: { ...ADVANCED, now: "2026-11-01T12:30:00Z", offset_seconds: 1800, status: "canceled" },
     idempotent: true,
     tool: "Stop an advance of the test clock before its target.",
     command: "service clock cancel",
@@ -328,6 +360,7 @@ const ENTRIES = {
     summary: "Restore a snapshot",
     details: "Objects and endpoints have the same IDs and secrets as when it was saved.",
     response: Sandbox,
+    returns: { snapshot: "two-customers" },
     effect: "removes",
     idempotent: true,
     tool: "Restore a snapshot of the sandbox, with the same IDs and secrets.",
@@ -387,9 +420,9 @@ const ENTRIES = {
     details: "Only this response has the `key` itself.",
     shows: ["key"],
     body: ApiKeyCreate,
+    sends: { name: "reporting", scopes: ["customers:read"] },
     response: ApiKey,
     errors: ["insufficient_scope", "exceeds_creator"],
-    command: "service keys create --name reporting --scope customers:read --expires-in 90d",
   },
   listApiKeys: {
     route: "GET /v1/api_keys",
@@ -407,14 +440,15 @@ const ENTRIES = {
     summary: "Update an API key",
     details: "Changes its name, scopes, address ranges or expiry.",
     body: ApiKeyUpdate,
+    sends: { name: "reporting" },
     response: ApiKey,
     errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
-    command: "service keys update {id} --name reporting",
   },
   revokeApiKey: {
     route: "POST /v1/api_keys/{id}/revoke",
     summary: "Revoke an API key",
     response: ApiKey,
+    returns: { revoked_at: "2026-11-01T12:00:00Z", revoked_reason: "revoked" },
     effect: "removes",
   },
   rollApiKey: {
@@ -518,6 +552,7 @@ const ENTRIES = {
     session: "owner",
     body: UserInvite,
     response: User,
+    returns: { role: "member", has_password: false, is_you: false, invitation_expires_at: "2026-11-08T12:00:00Z" },
     errors: ["email_taken"],
   },
   removeUser: {

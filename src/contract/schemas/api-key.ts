@@ -24,7 +24,7 @@ export const ApiKey = Type.Object(
     prefix: Type.String({ description: "First characters of the key", examples: ["rk_sandbox_a"] }),
     last4: Type.String({ description: "Last four characters of the key", examples: ["9fQ2"] }),
     ...others,
-    last_used: nullable(timestamp("The day or time of the last request; null if there was none")),
+    last_used: nullable(timestamp("The day or time of the last request; null if there was none"), NULL_IN_EXAMPLES),
     revoked_at: nullable(timestamp("When it was revoked; null while it is usable"), NULL_IN_EXAMPLES),
     revoked_reason: nullable(
       Type.String({

@@ -13,7 +13,10 @@ const EFFECT = {
     "`lose_response`: the request takes effect, then the connection is closed without a response. `truncate`: the connection is closed after half of the response's body",
 };
 const Method = Type.Enum([...FAULT_METHODS], { description: "HTTP method; null for every method", examples: ["POST"] });
-const MATCH = { description: "The requests that get the fault" };
+const MATCH = {
+  description: "The requests that get the fault",
+  examples: [{ method: "POST", path: "/v1/orders*" }],
+};
 const Path = Type.String({
   format: "fault-path",
   maxLength: LIMITS.faultPathLength,

@@ -35,7 +35,7 @@ export const Snapshot = Type.Object(
   {
     name: SnapshotName,
     object: objectOf("snapshot"),
-    objects: Type.Integer({ minimum: 0, description: "Business objects, such as customers and orders" }),
+    objects: Type.Integer({ minimum: 0, description: "Business objects, such as customers and orders", examples: [2] }),
     offset_seconds: Type.Integer({
       minimum: 0,
       description: "Offset of the sandbox's time from real time, in seconds",

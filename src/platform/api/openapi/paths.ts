@@ -1,10 +1,12 @@
 import type { TSchema } from "typebox";
+import type { EventType } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
 import { RESOURCE_GUIDES } from "../../../contract/resource-guides.ts";
-import { kindOfPath, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import { kindOfPath, pathOf, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import { Event } from "../../../contract/schemas/event.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
-import { exampleResponse, exampleRequest, statedExample } from "./examples.ts";
+import { exampleResponse, exampleRequest, sampleObject, statedExample } from "./examples.ts";
 import { errorsOf, headersOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
@@ -22,6 +24,7 @@ export function pathsOf(schemas: Schemas, baseUrl: string): Json {
 
 function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json {
   const { name, summary, path, body, status, accepted } = operation;
+  const example = responseExample(operation);
   return {
     operationId: name,
     summary,
@@ -29,10 +32,17 @@ function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json
     tags: [tagOf(path).name],
     security: securityOf(operation),
     parameters: parametersOf(operation, schemas),
-    ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
+    ...(body === undefined ? {} : { requestBody: requestBody(operation, body, schemas) }),
     responses: {
-      [status]: response(operation, schemas),
-      ...(accepted === undefined ? {} : { 202: { ...response(operation, schemas), description: accepted } }),
+      [status]: response(operation, schemas, example),
+      ...(accepted === undefined
+        ? {}
+        : {
+            202: {
+              ...response(operation, schemas, { ...example, ...operation.returnsAccepted }),
+              description: accepted,
+            },
+          }),
       ...errorsOf(operation, schemas, baseUrl),
     },
   };
@@ -113,15 +123,19 @@ export function queryParameters(query: TSchema, schemas: Schemas): Json[] {
   });
 }
 
-function requestBody(body: TSchema, schemas: Schemas): Json {
+function requestBody(operation: Operation, body: TSchema, schemas: Schemas): Json {
   const { required = [] } = body as unknown as { required?: string[] };
   return {
     required: required.length > 0,
-    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(body), example: exampleRequest(body) } },
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(body), example: bodyExample(operation, body) } },
   };
 }
 
-function response(operation: Operation, schemas: Schemas): Json {
+function bodyExample({ sends }: Operation, body: TSchema): unknown {
+  return sends ?? exampleRequest(body);
+}
+
+function response(operation: Operation, schemas: Schemas, example: object): Json {
   const { method, query, response: schema, status } = operation;
   const { description = "Done" } = schema as { description?: string };
   const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
@@ -132,17 +146,26 @@ function response(operation: Operation, schemas: Schemas): Json {
       ...(hasPages ? (["Link"] as const) : []),
       ...(method === "POST" ? (["IdempotentReplayed"] as const) : []),
     ),
-    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: responseExample(operation) } },
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example } },
   };
 }
 
-/** Returns an example of the response. After an action, such as completing an order, the object has its new status. */
-function responseExample({ path, body, response: schema, shows }: Operation): unknown {
-  const example = exampleResponse(schema, shows);
+/** Returns an example of the response to the example of the request. */
+function responseExample(operation: Operation): object {
+  const { method, path, body, response: schema, shows, returns } = operation;
+  const example = exampleResponse(schema, shows) as Record<string, unknown>;
   const action = resourceOf(kindOfPath(path)).actions?.[path.split("/").at(-1)!];
-  if (action === undefined) return example;
-  const given = body === undefined ? {} : (exampleRequest(body) as object);
-  return { ...(example as object), status: action.to, ...given };
+  const { properties = {} } = (body ?? {}) as { properties?: Record<string, TSchema> };
+  const given = body === undefined ? {} : (bodyExample(operation, body) as Record<string, unknown>);
+  const isCreated = method === "POST" && path === pathOf(kindOfPath(path));
+  const sent = Object.keys(properties).flatMap((field) => {
+    if (!Object.hasOwn(example, field)) return [];
+    if (Object.hasOwn(given, field)) return [[field, given[field]]];
+    return isCreated ? [[field, Array.isArray(example[field]) ? [] : null]] : [];
+  });
+  const merged = { ...example, ...Object.fromEntries(sent), ...(action && { status: action.to }), ...returns };
+  if (schema !== Event || body === undefined) return merged;
+  return { ...merged, data: { object: given["data"] ?? sampleObject(given["type"] as EventType) } };
 }
 
 interface Tag {

@@ -32,7 +32,7 @@ function curl(operation: Operation, baseUrl: string): string {
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
-    ...(method === "POST" ? [`-H "Idempotency-Key: $(uuidgen)"`] : []),
+    ...(method === "POST" ? [`-H "Idempotency-Key: $(node -p 'crypto.randomUUID()')"`] : []),
     ...(body === undefined
       ? []
       : [`-H "Content-Type: application/json"`, `-d ${shellWord(JSON.stringify(body.example))}`]),

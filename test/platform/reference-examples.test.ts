@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { kitPlatform } from "../testing/kit.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- objects of every shape
+type Json = any;
+
+const platform = kitPlatform();
+const receiver = createServer((_request, response) => response.writeHead(500).end());
+let paths: Json;
+
+beforeAll(async () => {
+  paths = ((await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as { paths: Json }).paths;
+  await once(receiver.listen(0, "127.0.0.1"), "listening");
+});
+
+afterAll(() => receiver.close());
+
+const JSON_TYPE = "application/json";
+const request = (method: string, path: string, body?: object): Promise<Json> => platform.request(method, path, body);
+const bodyOf = (path: string, method = "post"): Json => paths[path][method].requestBody?.content[JSON_TYPE].example;
+
+/** Returns the ID of an object with the values of the example. */
+async function create(path: string, values: object = {}): Promise<string> {
+  return (await request("POST", path, { ...bodyOf(path), ...values })).id;
+}
+
+const order = async () =>
+  create("/v1/orders", {
+    customer: (await request("POST", "/v1/customers", { email: `${crypto.randomUUID()}@example.com` })).id,
+  });
+const payment = async () => create("/v1/payments", { order: await order() });
+const endpoint = () => create("/v1/webhook_endpoints");
+const key = () => create("/v1/api_keys", { ip_allowlist: ["203.0.113.0/24"], expires_at: "2100-01-01T00:00:00Z" });
+
+/** Returns a delivery that got a 500 and is attempted again later. */
+async function failedOnce(): Promise<string> {
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const { id } = await request("POST", "/v1/webhook_endpoints", { url, events: ["customer.created"] });
+  await request("POST", "/v1/customers", { email: `${crypto.randomUUID()}@example.com` });
+  await expect
+    .poll(async () => (await request("GET", `/v1/deliveries?endpoint=${id}`)).data[0]?.last_status_code)
+    .toBe(500);
+  return (await request("GET", `/v1/deliveries?endpoint=${id}`)).data[0].id;
+}
+
+async function failed(): Promise<void> {
+  await failedOnce();
+  await platform.advance("4d");
+}
+
+/** Requests that change something, each with what exists before it. */
+const CHANGES: Record<string, (() => Promise<string | void>)[]> = {
+  "POST /v1/test_clock/advance": [],
+  "POST /v1/customers": [],
+  "POST /v1/orders": [],
+  "POST /v1/orders/{id}/complete": [order],
+  "POST /v1/orders/{id}/cancel": [order],
+  "POST /v1/payments": [],
+  "POST /v1/payments/{id}/succeed": [payment],
+  "POST /v1/payments/{id}/fail": [payment],
+  "POST /v1/events": [],
+  "POST /v1/webhook_endpoints": [],
+  "PATCH /v1/webhook_endpoints/{id}": [endpoint],
+  "POST /v1/webhook_endpoints/{id}/rotate_secret": [endpoint],
+  "POST /v1/webhook_endpoints/{id}/ping": [endpoint],
+  "DELETE /v1/webhook_endpoints/{id}": [endpoint],
+  "POST /v1/deliveries/{id}/retry": [failedOnce],
+  "POST /v1/deliveries/{id}/cancel": [failedOnce],
+  "POST /v1/deliveries/retry": [failed],
+  "POST /v1/events/replay": [failed],
+  "POST /v1/api_keys": [],
+  "PATCH /v1/api_keys/{id}": [key],
+  "POST /v1/api_keys/{id}/revoke": [key],
+  "POST /v1/api_keys/{id}/roll": [key],
+  "POST /v1/oauth_apps": [],
+  "POST /v1/sandbox/reset": [],
+  "POST /v1/sandbox/snapshots": [order],
+  "POST /v1/sandbox/snapshots/{id}/restore": [
+    () => request("POST", "/v1/sandbox/snapshots", { name: "two-customers" }).then(({ name }) => name),
+  ],
+  "POST /v1/faults": [],
+};
+
+it.each(Object.keys(CHANGES))("shows the response to %s as it is", async (operation) => {
+  const [method, path] = operation.split(" ") as [string, string];
+  const id = await CHANGES[operation]![0]?.();
+  const { responses } = paths[path][method.toLowerCase()];
+  const [status] = Object.keys(responses);
+  const response = await request(method, path.replace("{id}", String(id)), bodyOf(path, method.toLowerCase()));
+  expect(masked(response)).toEqual(masked(responses[status!].content[JSON_TYPE].example));
+});
+
+/** Returns a response without what differs each time: IDs, times, secrets, counts of what the sandbox has. */
+function masked(response: object): Json {
+  return JSON.parse(JSON.stringify(response), (name, value) => {
+    if (["secret", "key", "client_secret", "last4", "prefix", "client_id"].includes(name)) return "text";
+    if (["total", "objects", "offset_seconds"].includes(name)) return Math.sign(value);
+    if (typeof value !== "string") return value;
+    return value.replace(/^[a-z]+_[0-9A-Za-z]{22}$/, "ID").replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "time");
+  });
+}

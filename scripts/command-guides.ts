@@ -13,7 +13,8 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   deliveries: "Guides: [Deliveries](concepts.md#deliveries), [Bulk operations](concepts.md#bulk-operations)",
   expect: "Guide: [Assertions on events](testing-receivers.md#assertions-on-events)",
   why: "Guides: [Why something failed](concepts.md#why-something-failed), [Tutorial](tutorial.md#4-ask-why)",
-  listen: "Guides: [Listening](concepts.md#listening), [Testing receivers](testing-receivers.md)",
+  listen:
+    "Guides: [Forwarding to localhost](concepts.md#forwarding-to-localhost), [Testing receivers](testing-receivers.md)",
   trigger: "Guides: [Tutorial](tutorial.md#3-trigger-an-event), [Fixtures](testing-receivers.md#the-application)",
   events: "Guides: [Events and deliveries](concepts.md#events-and-deliveries), [Replays](concepts.md#replays)",
   webhooks: "Guides: [Testing receivers](testing-receivers.md), [Testing webhooks of other providers](providers.md)",

@@ -4,6 +4,7 @@ import { declareCommand, definitionOf, ParsedCommand, pathOf } from "../src/cli/
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, usageOf } from "../src/cli/help-layout.ts";
+import { withCommandName } from "../src/cli/process-io.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
 import { COMMAND_GUIDES, COMMAND_OUTPUTS } from "./command-guides.ts";
 
@@ -17,8 +18,7 @@ for (const { name, load } of listed) {
 process.stdout.write(
   `${[
     "# Commands",
-    "These pages write `service`. If you installed the package in a project, type `npx service-cli` instead. Linux also has an\nunrelated system command named `service`.",
-    "`service <command> --help` shows the common flags of a command; this page has all. Flags and JSON output are stable; the\nwording of human output is not.",
+    "Examples begin with `npx service-cli`, which runs the package in your project; text says `service` for short.\n`npx service-cli <command> --help` shows the common flags of a command; this page has all. Flags and JSON output are\nstable; the wording of human output is not.",
     ...[...new Set(listed.map(({ group }) => group))].map((group) => {
       const commands = listed.filter((command) => command.group === group);
       const entries = commands.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`);
@@ -51,15 +51,26 @@ function describe(command: Command, level: number, guide = ""): string {
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
     guide,
-    `\`\`\`text needs arguments\n${usageOf(command)}\n\`\`\``,
+    `\`\`\`text needs arguments\n${inProject(usageOf(command))}\n\`\`\``,
     operands.join("\n"),
-    examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${examples.join("\n")}\n\`\`\``,
-    output === undefined ? "" : `\`\`\`sh\n${output.command}\n\`\`\`\n\n\`\`\`text\n${output.prints}\n\`\`\``,
+    examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
+    output === undefined
+      ? ""
+      : `\`\`\`sh\n${inProject(output.command)}\n\`\`\`\n\n\`\`\`text\n${inProject(output.prints)}\n\`\`\``,
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fields?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** Returns text with its commands as a reader types them who has the package in a project. */
+function inProject(text: string): string {
+  return withCommandName(
+    text,
+    "npx service-cli",
+    COMMANDS.map(({ name }) => name),
+  );
 }
 
 /** Returns true for a flag that help leaves out because few need it; false for an earlier name. */

@@ -12,21 +12,23 @@ import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const STATUSES = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
 
+const FIND_CHANGE = "Find what changes the header on the way";
+
 /** What the library's codes mean, and what to do besides responding with 400. */
-const SIGNATURE_ERRORS: Record<SignatureErrorCode, [meaning: string, fix?: string]> = {
+const SIGNATURE_ERRORS: Record<SignatureErrorCode, [meaning: string, fix: string]> = {
   header_missing: [
     "`Service-Signature` is missing: the request is not a delivery, or a proxy removed the header",
     "Let the proxy forward the header",
   ],
-  header_not_text: ["The header is not a string, for example a list because it was sent twice"],
-  header_too_long: ["The header has more than 4,096 characters"],
-  header_malformed: ["The header is not a list of `name=value`"],
-  timestamp_missing: ["The header has no `t`"],
-  timestamp_repeated: ["The header has two `t`"],
-  timestamp_malformed: ["`t` is not a whole number of seconds"],
-  signature_missing: ["The header has no `v1`"],
-  signature_malformed: ["A `v1` is not 64 hex digits"],
-  too_many_signatures: ["The header has more than 10 `v1`"],
+  header_not_text: ["The header is not a string, for example a list because it was sent twice", FIND_CHANGE],
+  header_too_long: ["The header has more than 4,096 characters", FIND_CHANGE],
+  header_malformed: ["The header is not a list of `name=value`", FIND_CHANGE],
+  timestamp_missing: ["The header has no `t`", FIND_CHANGE],
+  timestamp_repeated: ["The header has two `t`", FIND_CHANGE],
+  timestamp_malformed: ["`t` is not a whole number of seconds", FIND_CHANGE],
+  signature_missing: ["The header has no `v1`", FIND_CHANGE],
+  signature_malformed: ["A `v1` is not 64 hex digits", FIND_CHANGE],
+  too_many_signatures: ["The header has more than 10 `v1`", FIND_CHANGE],
   signature_mismatch: [
     "No `v1` matches: the secret is a different one, or the bytes were changed, usually by parsing and serializing the JSON",
     "Find [which of the two](troubleshooting.md#the-signature-does-not-match)",
@@ -116,7 +118,7 @@ process.stdout.write(
     table("Code", "Meaning", ATTEMPT_ERRORS),
     "## Signature errors",
     "`verify` and the functions like it in `service-cli/webhooks` throw a `SignatureError` with one of these codes and the `status` of the response. The adapters respond themselves: 400, 405, 413, or 500 if the receiver is not configured correctly. They call [`onError`](webhooks-library.md#adapters) with each error.",
-    "Respond with 400 to a delivery with a missing, malformed or wrong signature. If the platform sent it, find what changes requests on the way.",
+    "Respond with 400 to a delivery with a missing, malformed or wrong signature.",
     table("Code", "Meaning | Fix", SIGNATURE_ERRORS),
   ].join("\n\n")}\n`,
 );
@@ -126,8 +128,8 @@ function describeStatus(status: number): string {
   return [
     `### ${status} ${STATUS_CODES[status]}`,
     ...codes.map((code) => {
-      const { meaning, cause, remedy } = ERROR_GUIDES[code];
-      return `#### \`${code}\`\n\n${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}`;
+      const { meaning, cause, remedy, guide } = ERROR_GUIDES[code];
+      return `#### \`${code}\`\n\n${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}${guide === undefined ? "" : `\n- Guide: ${guide}`}`;
     }),
   ].join("\n\n");
 }
@@ -153,10 +155,10 @@ function exampleProblem(): Problem {
 function table(
   key: string,
   columns: string,
-  rows: Readonly<Record<string, string | readonly [string, string?]>>,
+  rows: Readonly<Record<string, string | readonly [string, string]>>,
 ): string {
   const lines = Object.entries(rows).map(([code, cells]) =>
-    [`| \`${code}\``, ...[cells].flat().map((text = "") => text.replaceAll("|", "\\|")), ""].join(" | ").trim(),
+    [`| \`${code}\``, ...[cells].flat().map((text) => text.replaceAll("|", "\\|")), ""].join(" | ").trim(),
   );
   const count = columns.split("|").length + 1;
   return [`| ${key} | ${columns} |`, `|${" --- |".repeat(count)}`, ...lines].join("\n");

@@ -6,6 +6,8 @@ interface ErrorGuide {
   meaning: string;
   cause: string;
   remedy: string;
+  /** A link to the guide that explains more, as on the pages of docs/. */
+  guide?: string;
   /** Members of an example document, in addition to the common ones. */
   example: { detail: string } & Partial<Problem>;
 }
@@ -56,6 +58,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The Idempotency-Key has an invalid format.",
     cause: "It is empty, longer than 255 characters, or contains a space or a character that is not visible ASCII.",
     remedy: "Send 1 to 255 visible ASCII characters, with or without double quotes. A random UUID is a good key.",
+    guide: "[Writes](concepts.md#writes)",
     example: { detail: "Idempotency-Key must have 1 to 255 visible ASCII characters, without spaces." },
   },
   unsupported_version: {
@@ -63,6 +66,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "The value is not a date in the form `YYYY-MM-DD`, or there is no version with this date.",
     remedy:
       "Use one of the dates in `supported`, also listed by `GET /v1/versions`, or omit the header to use the account's pinned version.",
+    guide: "[Versions](concepts.md#versions)",
     example: {
       detail: 'Service-Version "2019-01-01" is not supported. Supported: 2026-11-01.',
       supported: ["2026-11-01"],
@@ -91,6 +95,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "`service listen` sent `Upgrade: websocket`, and a proxy between it and the platform removed the header; nginx does so by default. Or a program requested `/v1/listen` without a WebSocket.",
     remedy:
       "Let the proxy pass `Upgrade` and `Connection` on: the guide Reverse proxies has the lines for nginx, Caddy and HAProxy.",
+    guide: "[Reverse proxies](proxies.md)",
     example: {
       detail:
         "/v1/listen is a WebSocket, but the request has no Upgrade header. A proxy has probably removed it: let it pass Upgrade and Connection on.",
@@ -108,6 +113,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "The request was sent twice, or again before its first response arrived. Only the first one is executed.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again to get the response of the first one.",
+    guide: "[Writes](concepts.md#writes)",
     example: { detail: "The first request with this Idempotency-Key is still in progress." },
   },
   body_too_large: {
@@ -123,6 +129,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "A request over the loopback interface names a host that another site could have pointed to this machine (DNS rebinding), or a proxy on this machine forwards a name that the platform does not know.",
     remedy:
       "Use 127.0.0.1 or localhost. Behind a proxy on the same machine, start the platform with `service serve --public-url https://<name>`.",
+    guide: "[Behind a proxy](deploying.md#behind-a-proxy)",
     example: {
       detail: "This server is not rebound.example. Use localhost or an address, or start it with --public-url.",
     },
@@ -144,6 +151,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "Within 24 hours the key was used on this path with another body or version. Each key stands for one intended effect. If the response contains a secret, another credential gets this error too: the secret is repeated only to the credential that created it.",
     remedy: "Use a new key for each new effect. Reuse a key only with exactly the same body and credential.",
+    guide: "[Writes](concepts.md#writes)",
     example: {
       detail:
         "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
@@ -155,6 +163,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The credential has exceeded its rate limit (`RateLimit-Policy` contains its size), too many authentications from this address have failed, or a fault of the sandbox makes the request fail.",
     remedy:
       "Wait for the time in `Retry-After`. To stay below the limit, read `RateLimit`: `r` is the remaining number of requests, `t` the number of seconds until the limit is fully restored.",
+    guide: "[Rate limited](troubleshooting.md#rate-limited-exit-code-6)",
     example: { detail: "The credential exceeded its rate limit: try again in 1 s." },
   },
   connection_limit: {
@@ -163,6 +172,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Many machines are listening, or a program opens a connection for each of its tasks. A connection that was lost without notice counts for up to 45 seconds.",
     remedy:
       "Close connections that you do not need, or share one. `service listen` and the dashboard retry automatically, after `Retry-After`. For permanent consumers, use a webhook endpoint.",
+    guide: "[Limits](deploying.md#limits)",
     example: { detail: "The environment has 100 listeners open, which is the maximum. Close one, or try again later." },
   },
   headers_too_large: {
@@ -185,6 +195,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "You added the fault (`POST /v1/faults`). It imitates a proxy that cannot reach the API; the platform sends 502 in no other case.",
     remedy: "Send the request again, with the same Idempotency-Key. `service faults list` shows the faults.",
+    guide: "[Testing a client with faults](faults.md)",
     example: {
       detail: "The fault flt_4Vf8aTqz0bKm2sNw9XyRcd makes this request fail on purpose. Nothing was changed.",
     },
@@ -203,6 +214,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The request has no credential.",
     cause: "The `Authorization` header is missing or empty. Most clients drop it when they follow a redirect.",
     remedy: "Send `Authorization: Bearer <key>` with an API key or an OAuth access token.",
+    guide: "[Not signed in](troubleshooting.md#not-signed-in-exit-code-4)",
     example: { detail: "Send an API key or access token as Authorization: Bearer <key>." },
   },
   invalid_credential: {
@@ -210,6 +222,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "It was truncated or mistyped (its last six characters are a checksum), belongs to another platform, or is not sent as `Bearer`. It may also be an access token that expired long ago.",
     remedy: "Copy the whole key, from `sk_` or `rk_` to the last character. An app refreshes its access token.",
+    guide: "[Not signed in](troubleshooting.md#not-signed-in-exit-code-4)",
     example: { detail: "The key is incomplete or mistyped." },
   },
   revoked_credential: {
@@ -217,12 +230,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "A user revoked or rotated the key, it was found in a public place, or the user revoked the app's access. `detail` says when, and why if the reason is known.",
     remedy: "Use another key, or create one. If an app lost its access, the user must sign in again.",
+    guide: "[Authentication](authentication.md)",
     example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd was revoked at 2026-11-20T09:30:00Z." },
   },
   expired_credential: {
     meaning: "The credential has expired.",
     cause: "The key reached its `expires_at`, or the access token is older than an hour.",
     remedy: "Create a new key, or get a new access token with the refresh token.",
+    guide: "[Authentication](authentication.md)",
     example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd expired at 2026-11-20T00:00:00Z." },
   },
   invalid_signature: {
@@ -238,6 +253,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The operation needs a scope that the key or token does not have; write does not include read. A key cannot give a new key a scope that it lacks.",
     remedy: "Use a credential with the scope in `required_scope`, or create a key with it.",
+    guide: "[API keys](authentication.md#api-keys)",
     example: {
       detail: "Requires the scope customers:write, which the credential does not have.",
       required_scope: "customers:write",
@@ -248,6 +264,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The key has an `ip_allowlist` that does not contain the client's address. `X-Forwarded-For` counts only from a trusted proxy.",
     remedy: "Call from an address within the ranges, or create a key that includes your range.",
+    guide: "[API keys](authentication.md#api-keys)",
     example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd may not be used from 198.51.100.7." },
   },
   session_required: {
@@ -275,6 +292,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "A key with address ranges or an expiry date can only create keys within these ranges and with no later expiry date.",
     remedy: "Restrict the fields named in `errors`, or create the key with a credential that is not restricted.",
+    guide: "[API keys](authentication.md#api-keys)",
     example: {
       detail: "The new key would exceed the key that creates it: ip_allowlist must be within 203.0.113.0/24.",
       errors: [{ pointer: "/ip_allowlist", code: "exceeds_creator", detail: "must be within 203.0.113.0/24" }],
@@ -284,18 +302,21 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The operation is available only in the sandbox, and the credential belongs to live mode.",
     cause: "Test clocks, manually created events and listening would be dangerous or misleading with live data.",
     remedy: "Use a sandbox key (`sk_sandbox_…` or `rk_sandbox_…`).",
+    guide: "[Accounts and environments](concepts.md#accounts-and-environments)",
     example: { detail: '"Create a custom event" works with a sandbox credential only.' },
   },
   key_not_usable: {
     meaning: "The key to be rotated is revoked or expired.",
     cause: "Rotating it would restore access that was removed.",
     remedy: "Create a new key instead.",
+    guide: "[API keys](authentication.md#api-keys)",
     example: { detail: "The key key_4Vf8aTqz0bKm2sNw9XyRcd is revoked: create another instead." },
   },
   app_is_public: {
     meaning: "A public OAuth app has no secret to rotate.",
     cause: "Apps that run on users' devices cannot keep a secret, so they have none.",
     remedy: "No action is needed: PKCE protects the app. For an app on a server, register one with `public: false`.",
+    guide: "[Sign in with service](sign-in-with-service.md)",
     example: { detail: "The app app_4Vf8aTqz0bKm2sNw9XyRcd is public: it has no secret to rotate." },
   },
   // Resources
@@ -328,6 +349,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "Only pending orders can be completed or canceled, and only pending payments can succeed or fail.",
     remedy:
       "Read `current`: if the resource already has the status, an earlier request changed it. Otherwise create a new resource.",
+    guide: "[Objects](concepts.md#objects)",
     example: {
       detail: "Order ord_4Vf8aTqz0bKm2sNw9XyRcd is canceled: only a pending order can change to completed.",
       current: "canceled",
@@ -343,6 +365,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "Nothing can be sent to a disabled endpoint.",
     cause: "A user disabled it, or it returned 410 to a delivery.",
     remedy: "Enable it (`PATCH` its `status` to `enabled`), then try again.",
+    guide: "[Endpoint health](concepts.md#endpoint-health)",
     example: { detail: "The endpoint we_4Vf8aTqz0bKm2sNw9XyRcd is disabled. Enable it first." },
   },
   endpoint_deleted: {
@@ -355,12 +378,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The sandbox has the maximum of 100 faults.",
     cause: "Faults stay until you remove them, even when their `times` are used up.",
     remedy: "Remove all with `service faults clear`, or reset the sandbox.",
+    guide: "[Testing a client with faults](faults.md)",
     example: { detail: "The sandbox has 100 faults, which is the maximum. Remove some." },
   },
   snapshot_limit: {
     meaning: "The sandbox has too many snapshots, or too many objects for one.",
     cause: "A sandbox has at most 20 snapshots of at most 100,000 objects, such as customers and orders.",
     remedy: "Delete a snapshot, or save under the name of an existing one. Reset the sandbox if it is too large.",
+    guide: "[Start each test from a known state](test-states.md)",
     example: { detail: "The sandbox has 20 snapshots, which is the maximum. Delete one first." },
   },
   test_clock_advancing: {
@@ -368,18 +393,21 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "Two requests moved it at the same time. Each makes its attempts in order, so the second one is rejected.",
     remedy:
       "Wait until `GET /v1/test_clock` no longer shows `advancing`, or cancel the advance (`POST /v1/test_clock/cancel`). Then advance by the remaining time.",
+    guide: "[The test clock](concepts.md#the-test-clock)",
     example: { detail: "The test clock is already advancing. Wait until it has finished, or cancel the advance." },
   },
   delivery_not_cancelable: {
     meaning: "The delivery cannot be canceled.",
     cause: "It has succeeded or failed.",
     remedy: "Only pending deliveries can be canceled.",
+    guide: "[Deliveries](concepts.md#deliveries)",
     example: { detail: "The delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd cannot be canceled: it has succeeded." },
   },
   delivery_not_retryable: {
     meaning: "The delivery cannot be retried.",
     cause: "It has succeeded, or it was made by a listener.",
     remedy: "To send the event again, replay it.",
+    guide: "[Deliveries](concepts.md#deliveries)",
     example: {
       detail:
         "The delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd cannot be retried: it has succeeded; replay the event to send it again.",
@@ -390,6 +418,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "Its body does not match its checksum: the database file was damaged. The platform has logged it.",
     remedy:
       "Read the resource itself: it has the current state. Operators: check the database with `service db check`.",
+    guide: "[The database is damaged](troubleshooting.md#the-database-is-damaged)",
     example: {
       detail: "The stored event evt_4Vf8aTqz0bKm2sNw9XyRcd is damaged: its body does not match its checksum.",
     },
@@ -398,6 +427,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The event is older than 30 days and can no longer be sent.",
     cause: "Events are retained for 30 days.",
     remedy: "Read the resource itself: it has the current state.",
+    guide: "[Replays](concepts.md#replays)",
     example: { detail: "The event evt_4Vf8aTqz0bKm2sNw9XyRcd is older than 30 days and can no longer be replayed." },
   },
 };

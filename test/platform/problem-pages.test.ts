@@ -40,6 +40,16 @@ it("/problems leads to the list of every error code", async () => {
   for (const code of CODES) expect(text).toContain(`href="/problems/${code}"`);
 });
 
+it.each(["blocked_target", "signature_mismatch"])("the code %s leads to its row in the list", async (code) => {
+  const { status, headers } = await fetch(`${platform.baseUrl}/problems/${code}`, { redirect: "manual" });
+  expect([status, headers.get("location")]).toEqual([308, `/docs/guides/errors.html#${code}`]);
+});
+
+it("the page of an error code links to the guide that explains more", async () => {
+  const [, guide] = /<a href="([^"]+)">Reverse proxies</.exec(await (await open("/problems/upgrade_required")).text())!;
+  expect((await open(guide!)).status).toBe(200);
+});
+
 it("the page of an unknown error code is a 404 that does not repeat the code", async () => {
   for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
     const response = await open(`/problems/${name}`);

@@ -5,8 +5,11 @@ import { ApiError } from "../../domain/api-error.ts";
 import { mediaTypeOf, sendTagged, tagged, type TaggedFile } from "../../http/served-file.ts";
 import { DOCUMENT_HEADERS, GUIDES_PATH } from "./headers.ts";
 
-/** Serves the guides as they were built: pages with relative links, their script, style and search. */
-export function registerGuides(app: FastifyInstance, folder: string): void {
+/**
+ * Serves the guides as they were built: pages with relative links, their script, style and search. Returns the codes in the
+ * tables of the page Errors.
+ */
+export function registerGuides(app: FastifyInstance, folder: string): ReadonlySet<string> {
   const pages = readPages(folder);
   app.get(GUIDES_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`, 308));
   for (const path of [`${GUIDES_PATH}/`, `${GUIDES_PATH}/:name`]) {
@@ -23,6 +26,8 @@ export function registerGuides(app: FastifyInstance, folder: string): void {
       throw new ApiError("not_found", "This guide does not exist. For a list of guides, see /docs/guides/.");
     });
   }
+  const errors = pages.get("errors.html")?.content.toString() ?? "";
+  return new Set([...errors.matchAll(/<tr id="(\w+)">/g)].map(([, code]) => code!));
 }
 
 function readPages(folder: string): ReadonlyMap<string, TaggedFile> {

@@ -25,15 +25,16 @@ export function registerDocs(
   baseUrl: () => string,
   { document, files, guides }: Reference,
 ): void {
-  if (guides !== undefined) registerGuides(app, guides);
+  const documented = guides === undefined ? undefined : registerGuides(app, guides);
   if (files === undefined) return;
   referenceRoutes(app, baseUrl, { document, files });
   app.get(PROBLEMS_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/errors.html`, 308));
-  app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) =>
-    Object.hasOwn(ERRORS, code)
-      ? sendDocument(reply, problemPage(code as ErrorCode, baseUrl(), files))
-      : sendDocument(reply.code(404), unknownProblemPage(files)),
-  );
+  app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) => {
+    if (Object.hasOwn(ERRORS, code)) return sendDocument(reply, problemPage(code as ErrorCode, baseUrl(), files));
+    // Codes of delivery attempts and of signatures have no page of their own.
+    if (documented?.has(code) === true) return reply.redirect(`${GUIDES_PATH}/errors.html#${code}`, 308);
+    return sendDocument(reply.code(404), unknownProblemPage(files));
+  });
 }
 
 function sendDocument(reply: FastifyReply, page: string): FastifyReply {
@@ -85,7 +86,7 @@ const CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** Renders the page of one error code: its meaning, cause and fix. */
 function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string {
-  const { meaning, cause, remedy } = ERROR_GUIDES[code];
+  const { meaning, cause, remedy, guide } = ERROR_GUIDES[code];
   const { status, title } = ERRORS[code];
   const content = html`<article class="row">
     <div class="text">
@@ -96,6 +97,7 @@ function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string
       <p>${inline(cause)}</p>
       <h2>What to do</h2>
       <p>${inline(remedy)}</p>
+      ${guide === undefined ? "" : html`<p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>`}
     </div>
     <div class="code">
       <figure class="panel">

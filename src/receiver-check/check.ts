@@ -2,7 +2,7 @@ import { formatDuration, formatResponse, isAccepted, isDisconnection, isRejected
 import type { Subject } from "./subject.ts";
 
 const DELIVERIES = "docs/receiving-webhooks.md#deliveries";
-const SIGNATURES = "docs/receiving-webhooks.md#signatures";
+const SIGNATURES = "docs/receiving-webhooks.md#verify-signatures";
 
 /** The rule that the checks of each group are based on. */
 export const RULES = {

@@ -297,5 +297,7 @@ function gradeOf(
   if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
   if (unjudged)
     return { grade: "B", verdict: `Nothing failed, but ${skipped.length} could not run: each says what it needs.` };
-  return { grade: "A", verdict: "All checks passed." };
+  const verdict =
+    skipped.length === 0 ? "All checks passed." : "All other checks passed: the skipped one does not affect the grade.";
+  return { grade: "A", verdict };
 }

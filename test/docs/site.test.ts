@@ -137,6 +137,8 @@ describe("the guides at /docs/guides", () => {
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
     for (const [words, expected] of [
       ["grades", "testing-receivers.html#grades"],
+      ["verify signature", "receiving-webhooks.html#verify-signatures"],
+      ["localhost", "concepts.html#forwarding-to-localhost"],
       ["why", "commands-why.html#service-why"],
       ["exit code", "errors.html#exit-codes"],
       ["rotation", "commands-endpoints.html#service-endpoints-rotate-secret"],

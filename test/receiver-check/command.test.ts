@@ -323,7 +323,7 @@ describe("the whole report of service webhooks check", () => {
     );
     expect(xml.match(/<testcase /g)).toHaveLength(27);
     expect(xml).toMatch(/name="Accepts two signatures \(v1\), its own second"[^>]*>\s*<failure message="400 in /);
-    expect(xml).toContain("Rule: docs/receiving-webhooks.md#signatures</failure>");
+    expect(xml).toContain("Rule: docs/receiving-webhooks.md#verify-signatures</failure>");
     expect(xml).not.toMatch(/&(?!amp;|lt;|gt;|quot;)/);
   });
 

@@ -79,7 +79,7 @@ describe("service payments", () => {
       exitCode: 3,
       stdout: "",
       stderr: expect.stringContaining(
-        "With --live, the command looks in live mode. To list the payments of the sandbox: service payments list\n",
+        "It may be in live mode (--live). To list the payments of the sandbox: service payments list\n",
       ),
     });
   });

@@ -177,8 +177,9 @@ export function missingHint(message: string, { environment }: Pick<Connection, "
   const { noun, nouns, command, list } = found;
   const flag = environment === "live" ? " --live" : "";
   if (message.includes("This is the ID of")) return `To show the ${noun}: ${command}${flag}`;
-  const [here, change] = environment === "live" ? ["live mode", "Without --live"] : ["the sandbox", "With --live"];
-  return `${change}, the command looks in ${environment === "live" ? "the sandbox" : "live mode"}. To list the ${nouns} of ${here}: ${list}${flag}`;
+  const [here, elsewhere] =
+    environment === "live" ? ["live mode", "the sandbox (without --live)"] : ["the sandbox", "live mode (--live)"];
+  return `It may be in ${elsewhere}. To list the ${nouns} of ${here}: ${list}${flag}`;
 }
 
 /** Returns what to do if the platform rejects the credential of a connection. */

@@ -36,7 +36,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
     const help =
       url.protocol === "http:"
-        ? ". To receive events on this machine, run `service listen --forward-to localhost:3000`; or, for http in the sandbox, start the platform with --allow-private-targets (platform.private_targets in service.yaml)"
+        ? "; http works in sandboxes of platforms with --allow-private-targets (platform.private_targets in service.yaml)"
         : "";
     return wrong("not_https", `must begin with https://${help}`);
   }

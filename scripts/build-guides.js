@@ -69,6 +69,8 @@ export async function buildGuides(root, folder) {
       htmlOf({ page, content, sections: headingsOf(tokens), groups, previous, next, siteHeader }),
     );
     for (const { id, heading, words } of i === 0 ? [] : sectionsOf(page.text)) {
+      // A heading that only has others below it says nothing.
+      if (words.trim() === "") continue;
       entries.push({ title: heading, page: page.title, url: `${page.name}.html#${id}`, words });
     }
   }

@@ -139,6 +139,7 @@ describe("the guides at /docs/guides", () => {
       ["grades", "testing-receivers.html#grades"],
       ["verify signature", "receiving-webhooks.html#verify-signatures"],
       ["localhost", "concepts.html#forwarding-to-localhost"],
+      ["timeout", "errors.html#request_timeout"],
       ["why", "commands-why.html#service-why"],
       ["exit code", "errors.html#exit-codes"],
       ["rotation", "commands-endpoints.html#service-endpoints-rotate-secret"],

@@ -552,7 +552,7 @@ const ENTRIES = {
     session: "owner",
     body: UserInvite,
     response: User,
-    returns: { role: "member", has_password: false, is_you: false, invitation_expires_at: "2026-11-08T12:00:00Z" },
+    returns: { role: "member", has_password: false, is_you: false, invitation_expires_at: "2026-11-04T12:00:00Z" },
     errors: ["email_taken"],
   },
   removeUser: {

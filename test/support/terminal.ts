@@ -28,7 +28,10 @@ const ERASED = /[^\n]*(?:\u001b\[1G\u001b\[0K|\r\u001b\[2K)/g;
 const HELD_OPEN = String.raw`trap : INT; "$@"; printf '\033]exit;%d\007' $?; read -r _`;
 const EXITED = /\u001b\]exit;(\d+)\u0007/;
 
-/** Runs `service` in a pseudo terminal. */
+/** node-pty replaces a size of 0. */
+const WITHOUT_SIZE = `stty cols 0 rows 0; ${HELD_OPEN}`;
+
+/** Runs `service` in a pseudo terminal. With 0 columns, the terminal does not know its size. */
 export function runInTerminal(
   args: readonly string[],
   { env, cwd, columns = 100 }: Omit<CliOptions, "input"> & { columns?: number } = {},
@@ -37,7 +40,7 @@ export function runInTerminal(
   let done = false;
   const watchers = new Set<() => void>();
   const whole = { TERM: "xterm-256color", ...cliEnv(env) };
-  const pty = spawn("/bin/sh", ["-c", HELD_OPEN, "sh", process.execPath, BIN, ...args], {
+  const pty = spawn("/bin/sh", ["-c", columns === 0 ? WITHOUT_SIZE : HELD_OPEN, "sh", process.execPath, BIN, ...args], {
     name: whole["TERM"],
     cols: columns,
     rows: 40,

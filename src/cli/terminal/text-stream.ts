@@ -89,16 +89,17 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 function writeThroughStream({ open, onClosed }: TextStreamOptions): TextStream {
   const stream = open();
   stream.on("error", onClosed);
+  assumeSize(stream);
+  stream.on("resize", () => assumeSize(stream));
   return {
     get isTTY() {
       return stream.isTTY;
     },
-    // A terminal that does not know its size, as in some containers, reports 0.
     get columns() {
-      return stream.isTTY && stream.columns > 0 ? stream.columns : undefined;
+      return stream.isTTY ? stream.columns : undefined;
     },
     get rows() {
-      return stream.isTTY && stream.rows > 0 ? stream.rows : undefined;
+      return stream.isTTY ? stream.rows : undefined;
     },
     getColorDepth: (env) => (stream.isTTY ? stream.getColorDepth(env) : 1),
     write(text) {
@@ -106,6 +107,15 @@ function writeThroughStream({ open, onClosed }: TextStreamOptions): TextStream {
     },
     makeNonBlocking: async () => async () => {},
   };
+}
+
+/**
+ * A terminal that does not know its size, as in some containers, reports 0. Changes Node's stream, because ora reads it
+ * and would erase endlessly many lines.
+ */
+function assumeSize(stream: NodeJS.WriteStream): void {
+  if (stream.columns === 0) stream.columns = 80;
+  if (stream.rows === 0) stream.rows = 24;
 }
 
 const LAST_WAIT_MS = 1000;

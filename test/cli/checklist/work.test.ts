@@ -27,6 +27,16 @@ describe("waiting", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
+  it("shows a spinner on a terminal that does not know its size", async () => {
+    const slow = await startServer((_request, response) => {
+      setTimeout(() => response.writeHead(404).end(), 1000);
+    });
+    const session = runInTerminal(["customers", "list", "--base-url", slow.url], { env: platform.env, columns: 0 });
+    await session.waitFor(`Waiting for ${new URL(slow.url).host}`);
+    expect(await session.ended).not.toBe(0);
+    expect(session.output().length).toBeLessThan(10_000);
+  });
+
   it("shows which of several requests a command waits for", async () => {
     const session = inTerminal(["expect", "customer.deleted", "--within", "60s"]);
     await session.waitFor("Waiting for customer.deleted");

@@ -35,8 +35,8 @@ export const command: CommandDefinition = {
     {
       name: "trust",
       about:
-        "Allow the service.yaml in this folder to send events to other machines and your API key to its platform. If the file later names new hosts, you are asked again.",
-      summary: "Allow service.yaml to use other machines",
+        "Allow the service.yaml in this folder to send events to other machines, and your API key to its platform, even one on this machine. If the file later names new hosts, you are asked again.",
+      summary: "Allow service.yaml to get your API key and to use other machines",
       options: [
         flag("--yes", "Skip the confirmation"),
         flag("--revoke", "Withdraw the permission", { conflicts: "yes" }),

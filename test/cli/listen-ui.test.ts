@@ -50,6 +50,11 @@ describe("the list of service listen", () => {
     expect(rowsOf(screen).map((row) => row.slice(2).split(/ +/)[2])).toContain("customer.deleted");
   });
 
+  it("suggests an event that it receives", async () => {
+    const screen = await listen(["--events", "payment.*,!payment.created"]);
+    await screen.shows(/service trigger payment\.(?!created)/);
+  });
+
   it("shows the sandbox's time and how far it is ahead, as the test clock advances", async () => {
     const screen = await listen();
     await screen.shows("Waiting for events");
@@ -409,5 +414,25 @@ describe("the help of service listen", () => {
     await screen.shows(/secret +whsec_/);
     screen.type("?");
     await screen.shows("Waiting for events");
+  });
+
+  it("returns to the details that it was opened over", async () => {
+    const screen = await listen([], { rows: 50 });
+    await trigger("customer.created");
+    await screen.shows("❯");
+    screen.type("\r");
+    await screen.shows("thanks");
+    screen.type("?");
+    await screen.shows("The list shows the last");
+    screen.type(ESCAPE);
+    await screen.shows("thanks");
+  });
+
+  it("names its commands as they are typed", async () => {
+    const screen = await listen([], { rows: 50, env: { ...cli.platform.env, npm_command: "exec" } });
+    await screen.shows("npx service-cli trigger order.completed");
+    screen.type("?");
+    await screen.shows("npx service-cli trigger --fixture");
+    await screen.shows("npx service-cli events list");
   });
 });

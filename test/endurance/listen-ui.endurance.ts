@@ -81,6 +81,7 @@ it("a frame with details, a filter and 1,000 rows is computed in time", () => {
       receivers: { target: url, routes: [] },
       facts: [],
       example: "",
+      runnable: (text) => text,
       archive: "",
       platform: url,
       signs: true,

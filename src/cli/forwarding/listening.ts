@@ -3,6 +3,7 @@ import type { ForwardingOptions } from "../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../relay/port-advisor.ts";
 import type { Report } from "../../relay/report.ts";
 import { listenTargets, Run } from "../../relay/run.ts";
+import { EVENT_TYPES, type EventType, matchesSubscriptions } from "../../contract/event-types.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/assignments.ts";
@@ -40,6 +41,11 @@ export interface ListenFlags extends ForwardingFlags {
 }
 
 const DEFAULT_WAIT_SECONDS = 30;
+
+/** Returns a type of these events. */
+function exampleType(events: readonly string[] = ["*"]): EventType {
+  return (["order.completed", ...EVENT_TYPES] as const).find((type) => matchesSubscriptions(events, type))!;
+}
 
 export interface ListeningOptions {
   flags: ListenFlags;
@@ -157,7 +163,8 @@ export class Listening {
   }
 
   #feed(ready: Ready): Feed {
-    const { platform, setup } = this.#options;
+    const { platform, setup, flags } = this.#options;
+    const { output } = this.#context;
     const { account, environment, secret } = ready;
     const run = this.#run;
     const origin = `${environment} of ${account}`;
@@ -167,7 +174,8 @@ export class Listening {
       shortOrigin: environment,
       receivers: setup,
       facts: [["account", origin], ...factsOf(ready, setup)],
-      example: this.#context.output.runnable("service trigger order.completed"),
+      example: output.runnable(`service trigger ${exampleType(flags.events)}`),
+      runnable: (text) => output.runnable(text),
       archive: "For older events, use the dashboard or service events list.",
       platform: platform.baseUrl,
       signs: true,

@@ -211,6 +211,7 @@ function feedOf(
     receivers,
     facts: [["address", urlAt(port)], ...facts],
     example: signing === undefined ? `curl --data-binary @event.json ${urlAt(port)}` : output.runnable(send),
+    runnable: (text) => output.runnable(text),
     archive: "To keep all of them, pass --record.",
     platform: undefined,
     signs: signing !== undefined,

@@ -14,6 +14,8 @@ export interface Feed {
   readonly facts: readonly (readonly [label: string, text: string])[];
   /** A command that creates an event. */
   readonly example: string;
+  /** Returns text in which commands begin with the words that start this program. */
+  readonly runnable: (text: string) => string;
   /** Where events are after they have left the list: a sentence. */
   readonly archive: string;
   /** The platform whose events these are. Those of other senders have no dashboard and no fixtures. */

@@ -34,12 +34,12 @@ export function helpOf(feed: Feed, width: number): Span[][] {
   const keys = keysOf(feed.signs ? "a fresh signature" : "the original signature").filter(([key]) => offers(feed, key));
   const lines: Span[][] = [
     [["Keys", "strong"]],
-    ...keys.flatMap(([key, text]) => labelled([key.padEnd(LABEL_WIDTH), "accent"], text, width)),
+    ...keys.flatMap(([key, text]) => labelled([key.padEnd(LABEL_WIDTH), "accent"], feed.runnable(text), width)),
     [],
     ...sessionLines(feed),
     [],
     [["History", "strong"]],
-    ...wrapWords(`${LIMITS} ${feed.archive}`, width).map((line): Span[] => [[line]]),
+    ...wrapWords(`${LIMITS} ${feed.runnable(feed.archive)}`, width).map((line): Span[] => [[line]]),
   ];
   return lines.flatMap((line) => wrapLine(line, width, LABEL_WIDTH));
 }

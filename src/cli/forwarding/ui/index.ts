@@ -172,7 +172,8 @@ function move(model: Model, key: string): boolean {
   } else if (key === "enter") {
     if (view === "list") model.show("details");
   } else if (key === "?") {
-    model.show(view === "help" ? "list" : "help");
+    if (view === "help") model.back();
+    else model.show("help");
   } else if (key === "escape") {
     model.back();
   } else if (key === "/") {

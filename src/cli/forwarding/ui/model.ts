@@ -34,6 +34,8 @@ export class Model {
   readonly clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">;
   size: Size;
   view: "list" | "details" | "help" = "list";
+  /** What the help covers. */
+  #beforeHelp: "list" | "details" = "list";
   paused = false;
   /** Set while disconnected. */
   lost: { reason: string; failures: number; retryAt: number } | undefined;
@@ -200,21 +202,22 @@ export class Model {
     this.scroll = 0;
   }
 
-  /** Shows the details of the selected row, or returns to the list. */
+  /** Shows the details of the selected row, the help, or the list. */
   show(view: "list" | "details" | "help"): void {
     if (view === this.view || (view === "details" && this.selected === undefined)) return;
     const { line } = this.window();
+    if (this.view !== "help") this.#beforeHelp = this.view;
     this.view = view;
     this.scroll = 0;
     this.#offset = line;
     this.#select(this.selected);
   }
 
-  /** Returns to the list; in the list, clears the filter and the message. */
+  /** Returns to the list, or from the help to what it covers; in the list, clears the filter and the message. */
   back(): void {
     this.message = undefined;
     if (this.view === "list") this.setFilter("");
-    else this.show("list");
+    else this.show(this.view === "help" && this.selected !== undefined ? this.#beforeHelp : "list");
   }
 
   /** The lines of the details or of the help, without scrolling. */

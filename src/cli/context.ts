@@ -175,6 +175,21 @@ export class Context {
     return existsSync(join(this.projectFolder, PROJECT_FILE));
   }
 
+  /**
+   * Returns where the project file forwards events, for suggestions; undefined if it does not, or to another machine. An
+   * error in the file does not matter here.
+   */
+  async projectTarget(): Promise<string | undefined> {
+    if (!this.hasProjectFile) return undefined;
+    const { localTargetOf } = await import("./project/remote-receivers.ts");
+    const { readProject } = await import("./project/read.ts");
+    try {
+      return localTargetOf(readProject(this.projectFolder, "forward")?.project ?? {});
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Returns the platform that the project file names. Throws ProjectFileError. */
   project(): Promise<ProjectPlatform | undefined> {
     this.#project ??= this.#findProject();

@@ -22,11 +22,14 @@ export interface Explanation {
   operation: Chain["operation"] | null;
 }
 
-/** Reads the chain of an ID and finds the likely cause. Throws UserError for an ID of a kind that has no explanation. */
-export async function explain(client: Client, id: string): Promise<{ chain: Chain; explanation: Explanation }> {
+/**
+ * Reads the chain of an ID and finds the likely cause. `target` is where the user's application receives events. Throws
+ * UserError for an ID of a kind that has no explanation.
+ */
+export async function explain(client: Client, id: string, target?: string): Promise<{ chain: Chain; explanation: Explanation }> {
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
-  const chain = await readChain(apiOf(client), id, kind);
+  const chain = { ...(await readChain(apiOf(client), id, kind)), target };
   const findings = diagnose(chain, (timestamp) => timestamp);
   if (findings[0]?.code === "not_found") throw notFound(findings[0]);
   const explanation: Explanation = {

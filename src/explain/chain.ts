@@ -68,6 +68,8 @@ export interface Chain {
   now: number;
   /** Set while the sandbox's clock is ahead of real time. */
   clock: TestClock | undefined;
+  /** Where the user's application receives events, if that is known without a listener. */
+  target?: string | undefined;
   /** Scopes that the credential lacks for the rest of the chain. */
   missingScopes: readonly string[];
 }

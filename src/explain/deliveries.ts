@@ -30,7 +30,9 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   const got = receivers.flatMap((own) => own.findLast(isSucceeded) ?? []);
   const findings: Finding[] = [];
   const ofDeletedEndpoints: Finding[] = [];
-  for (const own of receivers) {
+  // Those that are not retried any more come first.
+  const isFailed = ([newest]: readonly Delivery[]) => Number(newest!.status === "failed");
+  for (const own of [...receivers].sort((a, b) => isFailed(b) - isFailed(a))) {
     if (own.some(isSucceeded)) continue;
     const newest = deliveries.find(({ id }) => id === own[0]!.id);
     if (newest === undefined) continue;

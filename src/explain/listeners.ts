@@ -166,7 +166,7 @@ export function replayOf(event: string): string {
 
 /** Returns the command that sends an event to an application on this machine, too. */
 export function forwardOf(forwarded: Forwarded, chain: Chain): string {
-  const target = targetOf(forwarded, chain) ?? "localhost:3000";
+  const target = targetOf(forwarded, chain) ?? chain.target ?? "localhost:3000";
   return shellCommand`service events replay ${forwarded.event} --forward-to ${target}`;
 }
 

@@ -275,9 +275,9 @@ describe("service trigger --wait", () => {
     expect(await session.ended).toBe(1);
     const text = session.text().replaceAll(/\s+/g, " ");
     expect(text).toContain(
-      "No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within 1 s",
+      "No deliveries: no enabled endpoint subscribes to this event type, and no listener forwarded it within 1 s",
     );
-    expect(text).toContain("To receive it: service listen --forward-to localhost:3000");
+    expect(text).toMatch(/For the reason: service why evt_\w{22}/);
     const once = runInTerminal(["trigger", "order.created"], { env: cli.platform.env });
     expect(await once.ended).toBe(0);
     expect(once.text()).toContain("No endpoint or listener receives this event.");

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
@@ -284,6 +287,10 @@ describe("service why", () => {
     const { stdout } = await service(["why"], { env });
     expect(stdout).toContain("No endpoint subscribes to order.created, and no listener is connected");
     expect(stdout).toContain(`service events replay ${id.trim()} --forward-to localhost:3000`);
+    const cwd = mkdtempSync(join(tmpdir(), "service-why-"));
+    writeFileSync(join(cwd, "service.yaml"), "forward: { to: localhost:4100/hooks }\n");
+    const inProject = await service(["why"], { env, cwd });
+    expect(inProject.stdout).toContain(`service events replay ${id.trim()} --forward-to localhost:4100/hooks`);
   });
 
   it("shows one delivery, and how many others its event has", async () => {
@@ -327,6 +334,20 @@ describe("service why", () => {
     await json("events", "replay", delivery.event, "--endpoint", endpoint);
   });
 
+  it("explains without an ID an older failure rather than a newer one of a deleted endpoint", async () => {
+    const { delivery } = await attempted(await receiverThat({ status: 500, body: "out of stock" }));
+    const gone = await startScriptedReceiver({ status: 410 });
+    receivers.push(gone);
+    const { id } = await json<{ id: string }>("endpoints", "create", "--url", gone.url, "--events", "customer.*");
+    const event = await json<Event>("trigger", "customer.created");
+    const last = async () => (await json<Delivery[]>("deliveries", "list", "--event", event.id))[0];
+    await expect.poll(async () => (await last())?.status).toBe("failed");
+    await service(["endpoints", "delete", id]);
+    const { stdout } = await service(["why"]);
+    expect(stdout).toContain(delivery.id);
+    expect(stdout).toContain(`service deliveries retry ${delivery.id}`);
+  });
+
   it("explains the first failing receivers in full, and shows the command for each of the others", async () => {
     const failing = await startScriptedReceiver({ status: 500, body: "out of stock" });
     const working = await startScriptedReceiver({ status: 200 });
@@ -341,6 +362,8 @@ describe("service why", () => {
     expect(await session.ended).toBe(0);
     const text = session.text();
     expect(text).toContain("Result: order.created reached 2 of 7 endpoints.");
+    expect(text.match(/^Cause: /gm)).toHaveLength(4);
+    expect(text).not.toContain("Also:");
     expect(text.match(/out of stock/g)).toHaveLength(4);
     expect(text.match(/service deliveries retry/g)).toHaveLength(4);
     expect(text).toContain("1 more:");

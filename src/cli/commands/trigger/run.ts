@@ -222,8 +222,11 @@ async function reportDeliveries(
   );
   if (deliveries.length === 0) {
     throw new UserError(
-      `No deliveries: no endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s`,
-      { hint: RECEIVE, code: "no_receiver" },
+      `No deliveries: no enabled endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s`,
+      {
+        hint: events[0] === undefined ? await receiveHint(context) : shellCommand`For the reason: service why ${events[0].id}`,
+        code: "no_receiver",
+      },
     );
   }
   if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
@@ -244,13 +247,16 @@ async function reportDeliveries(
   output.success(`${countOf(deliveries, deliveries)} succeeded`);
 }
 
-const RECEIVE = "To receive it: service listen --forward-to localhost:3000";
+async function receiveHint(context: Context): Promise<string> {
+  return shellCommand`To receive it: service listen --forward-to ${(await context.projectTarget()) ?? "localhost:3000"}`;
+}
 
 /**
  * Tells a person that no endpoint and no listener receives an event. The credential may lack the permission to check
  * this.
  */
-async function noteMissingReceiver(event: string, client: Client, { output }: Context): Promise<void> {
+async function noteMissingReceiver(event: string, client: Client, context: Context): Promise<void> {
+  const { output } = context;
   if (!output.terminal || output.json || output.quiet) return;
   const read = <Body>(path: string, query: Record<string, string>) =>
     client.request<Body>({ method: "GET", path, query, isBackground: true });
@@ -258,7 +264,7 @@ async function noteMissingReceiver(event: string, client: Client, { output }: Co
     const deliveries = await read<{ data: Delivery[] }>("/v1/deliveries", { event });
     if (deliveries.body.data.length > 0) return;
     const { body } = await read<Statistics>("/v1/statistics", {});
-    if (body.listeners === 0) output.note(`No endpoint or listener receives this event. ${RECEIVE}`);
+    if (body.listeners === 0) output.note(`No endpoint or listener receives this event. ${await receiveHint(context)}`);
   } catch {
     // The event was created, so this failure does not matter.
   }

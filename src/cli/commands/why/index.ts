@@ -55,7 +55,7 @@ const MAX_CANDIDATES = 10;
 
 /**
  * Returns the delivery, or the event that a listener has not delivered, with the newest failed attempt that no later
- * success has made up for; undefined if there is none.
+ * success has made up for; undefined if there is none. A delivery to a deleted endpoint comes last: it needs no action.
  */
 async function newestFailure(context: Context): Promise<string | undefined> {
   const { output } = context;
@@ -72,24 +72,44 @@ async function newestFailure(context: Context): Promise<string | undefined> {
   const { listener_results: results } = await get<Statistics>(pathOf("statistics"), {});
   const [retried] = results.map(({ event, attempts }) => ({ id: event, key: keyOf(attempts.at(-1)?.at, event) }));
   const keyOfDelivery = (one: Delivery) => keyOf(attemptsOf(one).at(-1)?.at ?? one.created, one.id);
+  let dead: string | undefined;
   for (const failed of listed.flat().sort((a, b) => (keyOfDelivery(a) < keyOfDelivery(b) ? 1 : -1))) {
     if (retried !== undefined && retried.key > keyOfDelivery(failed)) break;
     const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
     if (data.some((one) => isSameReceiver(one, failed))) continue;
-    const more = listed.flat().length > 1 ? `. For all: service deliveries list --status ${failed.status}` : "";
+    if (await isToDeleted(failed, get)) {
+      dead ??= failed.id;
+      continue;
+    }
+    const status = failed.status === "pending" ? "retrying" : failed.status;
+    const more = listed.flat().length > 1 ? `. For all: service deliveries list --status ${status}` : "";
     output.note(`Newest failure: ${failed.id}${more}`);
     return failed.id;
   }
   const held = retried === undefined ? await ifAllowed(newestUnreceived(get)) : undefined;
   const id = retried?.id ?? held?.id;
-  if (id === undefined) {
-    const more = output.quiet ? "" : await ifAllowed(failedRequest(get));
-    output.notice(`No failed deliveries.${more ?? ""}`);
-  } else output.note(retried === undefined ? held!.note : `Newest failure: ${id}`);
-  return id;
+  if (id !== undefined) {
+    output.note(held?.note ?? `Newest failure: ${id}`);
+    return id;
+  }
+  const more = (output.quiet ? undefined : await ifAllowed(failedRequest(get))) ?? "";
+  if (dead === undefined) output.notice(`No failed deliveries.${more}`);
+  else output.note(`Newest failure: ${dead}, to an endpoint that was deleted${more}`);
+  return dead;
 }
 
 type Get = <Body>(path: string, query: Record<string, string | number>) => Promise<Body>;
+
+async function isToDeleted({ endpoint }: Delivery, get: Get): Promise<boolean> {
+  if (endpoint === null) return false;
+  try {
+    await get(`${pathOf("webhook_endpoint")}/${endpoint}`, {});
+    return false;
+  } catch (error) {
+    if (error instanceof ApiError) return error.status === 404;
+    throw error;
+  }
+}
 
 /** Returns undefined for what the credential may not read. */
 async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefined> {
@@ -135,8 +155,9 @@ async function runWhy(context: Context, named: string | undefined): Promise<void
   const id = named ?? (await newestFailure(context));
   if (id === undefined) return;
   const { explain } = await import("../../explanation.ts");
+  const target = await context.projectTarget();
   const client = await context.client();
-  const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id));
+  const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id, target));
   if (output.json || output.chosen) return output.document(explanation);
   if (output.quiet) return output.line(explanation.cause ?? "");
   const lines = explanationLines(chain, explanation.findings, context);
@@ -160,10 +181,11 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
   const isNote = ({ code }: Finding) => code === "clock_ahead";
   for (const finding of rest.filter(isShown)) {
-    if (!isNote(finding)) lines.push("", ...findingLines(finding, "Also", styles, width));
+    const label = cause!.code === "undelivered" && isTrouble(finding) ? labelOf(finding) : "Also";
+    if (!isNote(finding)) lines.push("", ...findingLines(finding, label, styles, width));
   }
   const others = rest
-    .filter((finding, index) => !isShown(finding, index))
+    .filter((finding, index) => !isShown(finding, index) && isTrouble(finding))
     .map(({ subject }) => shellCommand`service why ${subject}`);
   if (others.length > 0) lines.push("", `${others.length} more:`, ...others.map((line) => `  ${styles.accent(line)}`));
   const led = chainLines(chain, styles);

@@ -26,7 +26,11 @@ export interface Explanation {
  * Reads the chain of an ID and finds the likely cause. `target` is where the user's application receives events. Throws
  * UserError for an ID of a kind that has no explanation.
  */
-export async function explain(client: Client, id: string, target?: string): Promise<{ chain: Chain; explanation: Explanation }> {
+export async function explain(
+  client: Client,
+  id: string,
+  target?: string,
+): Promise<{ chain: Chain; explanation: Explanation }> {
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
   const chain = { ...(await readChain(apiOf(client), id, kind)), target };

@@ -1,7 +1,7 @@
 import { LIMITS } from "../contract/limits.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { atStart, capitalized, type FindingCode, isPage } from "./finding.ts";
+import { atStart, capitalized, type FindingCode, isPage, span } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 /** The result of an attempt, or of many that had the same one. */
@@ -19,8 +19,8 @@ export interface Cause {
   action: string;
   /** The command that helps, unless that is sending the event again; null if there is none. */
   fix?: string | null;
-  /** True if waiting for the platform's next attempt helps, but not an earlier one. */
-  isToWait?: boolean;
+  /** The pause that the receiver asks for, as a sentence without its period: an earlier attempt does not help. */
+  pause?: string;
 }
 
 /** Returns why an attempt failed. */
@@ -204,7 +204,7 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
   if (status === 429 || (status === 503 && wait !== undefined)) {
     const code = status === 429 ? "rate_limited" : "receiver_error";
     const after = wait === undefined ? "" : ` and Retry-After: ${wait}`;
-    return { code, what: what + after, action: againNow, isToWait: true };
+    return { code, what: what + after, action: againNow, pause: pauseOf(wait, name) };
   }
   if (status >= 300 && status < 400) return redirect(what, headers?.["location"], to, again);
   if (status >= 502 && status <= 504 && (PROXY_TEXT.test(text) || (isPage(text) && PROXY_PAGE.test(text)))) {
@@ -224,6 +224,14 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
     what,
     action: `Change ${receiver} so that it accepts the event, then ${again}`,
   };
+}
+
+/** Retry-After is a number of seconds, or a date. */
+function pauseOf(wait: string | undefined, name: string): string {
+  if (wait === undefined) return `${atStart(name)} asks for fewer requests`;
+  return /^\d+$/.test(wait)
+    ? `${atStart(name)} asks for a pause of ${span(Number(wait) * 1000)}`
+    : `${atStart(name)} asks for a pause until ${wait}`;
 }
 
 /** Returns what shows whether the secret is wrong, or the receiver's code. */

@@ -13,6 +13,7 @@ import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { exampleOf, lastAttempted } from "./attempts.ts";
 import { type Missing, NOTHING } from "./missing.ts";
 import { changesIn, type EndpointChange, isDisabling } from "./endpoint-change.ts";
+import { faultOf, type FaultState } from "./fault.ts";
 import { KEY_ERRORS } from "./request.ts";
 
 /** Deliveries that are shown with their attempts. */
@@ -40,6 +41,8 @@ export interface Chain {
   request: RequestLogDetail | undefined;
   /** The API key of a request that was rejected because of it. */
   key: ApiKey | undefined;
+  /** What became of the fault that made a request fail. */
+  fault: FaultState | undefined;
   /** The request that used the Idempotency-Key of a rejected one for another body. */
   earlier: RequestLogDetail | undefined;
   subject: SomeObject | undefined;
@@ -61,6 +64,8 @@ export interface Chain {
   statistics: Statistics | undefined;
   /** The last event that reported the recovery of the endpoint. */
   recovery: Event | undefined;
+  /** When the next attempt to the endpoint is due. */
+  nextAttempt: string | undefined;
   operation: BulkOperation | undefined;
   /** Set if nothing remains of the ID. */
   missing: Missing | undefined;
@@ -155,6 +160,7 @@ class ChainReader {
       key: KEY_ERRORS.has(causing?.error_code ?? null)
         ? await this.#optional<ApiKey>("api_key", causing?.key)
         : undefined,
+      fault: await faultOf(causing, this.#api, (id) => this.#first("fault", id)),
       earlier: causing?.error_code === "idempotency_key_reused" ? await this.#firstUseOfKey(causing) : undefined,
       subject: current,
       event,
@@ -247,7 +253,7 @@ class ChainReader {
       missed.map(([id]) => id),
       clock,
     );
-    return { deliveries, endpoints, statistics, changes, recovery: undefined };
+    return { deliveries, endpoints, statistics, changes, recovery: undefined, nextAttempt: undefined };
   }
 
   async #ofEndpoint(endpoint: WebhookEndpoint, clock: TestClock | undefined) {
@@ -263,7 +269,7 @@ class ChainReader {
     const pending = statistics === undefined ? [] : await this.#attempted(id, statistics);
     const candidates = [...newest, ...pending, ...failed];
     const examples = (statistics?.failures ?? []).map((failure) => exampleOf(failure, candidates));
-    const shown = [...newest, ...succeeded, ...examples, lastAttempted(candidates)].filter(
+    const shown = [...newest, ...succeeded, ...examples, lastAttempted(candidates), lastAttempted(failed)].filter(
       (delivery) => delivery !== undefined,
     );
     const unique = [...new Map(shown.map((delivery) => [delivery.id, delivery])).values()];
@@ -281,6 +287,7 @@ class ChainReader {
       statistics,
       changes: await this.#changes(isFine ? [] : [id], clock),
       recovery: event?.data === null ? undefined : event,
+      nextAttempt: candidates.flatMap(({ next_attempt: at }) => at ?? []).toSorted()[0],
     };
   }
 

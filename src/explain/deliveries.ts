@@ -241,7 +241,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   if (last === undefined) return notAttempted(delivery, receiver, chain, time);
   const at = lastAttemptTime(last.at, delivery);
   const cause = currentCause({ ...last, delivery: id }, at, receiver, chain);
-  const { code, what, action, fix = again, isToWait = false } = cause;
+  const { code, what, action, fix = again, pause } = cause;
   const upcoming =
     since !== null
       ? `has been in progress since ${time(since)}`
@@ -253,8 +253,8 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} ${upcoming}`;
-  if (isToWait && next !== null) {
-    return found({ code, summary, action: "Wait for the next attempt", fix: shellCommand`service why ${id}` });
+  if (pause !== undefined && next !== null) {
+    return found({ code, summary, action: `${pause}. Wait for the next attempt, or retry once it is back`, fix });
   }
   return found({ code, summary, action, fix });
 }

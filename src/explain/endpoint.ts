@@ -10,7 +10,17 @@ import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
-import { capitalized, counted, everyAttempt, type Finding, givenUp, span, type TimeFormat, waits } from "./finding.ts";
+import {
+  capitalized,
+  counted,
+  everyAttempt,
+  type Finding,
+  givenUp,
+  notArrived,
+  span,
+  type TimeFormat,
+  waits,
+} from "./finding.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */
@@ -34,7 +44,17 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const gone = deliveries.find(({ last_status_code: status }) => status === 410);
     const evidence = gone === undefined ? null : attemptEvidence(attemptsOf(gone), time);
     const finding = disabled(endpoint, chain, time, statistics?.queue.pending ?? 0);
-    return { ...finding, evidence: evidence ?? finding.evidence, ...replayOfMissed(endpoint, statistics, finding) };
+    const lost = statistics?.endpoints.find(({ endpoint: id }) => id === endpoint.id)?.failed_deliveries ?? 0;
+    const advised = { ...finding, ...replayOfMissed(endpoint, statistics, finding) };
+    return {
+      ...advised,
+      evidence: evidence ?? finding.evidence,
+      ...(lost > 0 && {
+        summary: `${finding.summary}; ${givenUp(lost)}`,
+        action: `${advised.action}, then retry what failed`,
+        fix: `${advised.fix} && ${retryFailed(endpoint)}`,
+      }),
+    };
   }
   if (statistics === undefined) return undefined;
   const state = { endpoint, statistics, deliveries, receiver: receiverOfEndpoint(endpoint), time, chain };
@@ -42,6 +62,7 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
   if (unmatched !== undefined) return unmatched;
   if (statistics.totals.failed > 0) return hasFailures(state);
   if (isBacklog(statistics)) return backlog(statistics, state.receiver);
+  if (statistics.totals.attempts > 0 && lostOf(state) > 0) return withLost(state);
   return statistics.totals.attempts > 0 ? healthy(state) : quiet(state);
 }
 
@@ -81,21 +102,17 @@ function hasFailures(state: State): Finding {
   const { recovery } = chain;
   const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
   if (!isReported && (counts === undefined || !hasRecovered(endpoint, counts, failures))) return failing(state);
-  const lost = counts?.failed_deliveries ?? 0;
-  const rest = queue.pending > 0 || lost > 0;
+  if (lostOf(state) > 0) return withLost(state);
+  const rest = queue.pending > 0;
   const share = `${totals.failed} of ${counted(totals.attempts, "attempt")} in the last hour failed`;
   if (!isReported && !rest && totals.failed < totals.succeeded) {
     return { ...healthy(state), summary: `All deliveries to ${receiver.name} have succeeded, although ${share}` };
   }
-  const verb = queue.pending === 0 ? "has recovered" : "works again";
-  const undelivered = [queue.pending > 0 && waits(queue.pending), lost > 0 && givenUp(lost)].filter(Boolean);
+  const verb = rest ? "works again" : "has recovered";
   return {
     code: "endpoint_recovered",
     subject: endpoint.id,
-    summary: [
-      `${receiver.name} ${verb}: its last attempt succeeded at ${time(success)}, after ${share}`,
-      ...undelivered,
-    ].join("; "),
+    summary: `${receiver.name} ${verb}: its last attempt succeeded at ${time(success)}, after ${share}${rest ? `; ${waits(queue.pending)}` : ""}`,
     evidence: lastFailure(
       failures.find(({ last_at: at }) => at === newest)!,
       state,
@@ -103,6 +120,31 @@ function hasFailures(state: State): Finding {
     action: rest ? "Retry the deliveries that did not arrive" : null,
     fix: rest ? resend(state) : null,
   };
+}
+
+/** The endpoint works, but no more attempts are made of what failed before. */
+function withLost(state: State): Finding {
+  const { endpoint, statistics, deliveries, receiver, time } = state;
+  const { pending } = statistics.queue;
+  const failed = lastAttempted(deliveries.filter(({ status }) => status === "failed"));
+  const evidence = failed && attemptEvidence(attemptsOf(failed), time);
+  return {
+    code: "endpoint_recovered",
+    subject: endpoint.id,
+    summary: `${receiver.name} works again, but ${notArrived(lostOf(state))}${pending > 0 ? `; ${waits(pending)}` : ""}`,
+    evidence: evidence == null ? null : `Last failure: ${evidence.replace("Attempt", "attempt")}`,
+    action: "Retry the deliveries that did not arrive",
+    fix: retryFailed(endpoint),
+  };
+}
+
+/** Returns how many deliveries failed for good. */
+function lostOf(state: State): number {
+  return countsOf(state)?.failed_deliveries ?? 0;
+}
+
+function retryFailed({ id }: WebhookEndpoint): string {
+  return shellCommand`service deliveries retry --failed --endpoint ${id}`;
 }
 
 /** Returns the most frequent of the current causes, and which share of the attempts has failed. */
@@ -136,9 +178,19 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
   return statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
 }
 
-function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<Finding, "action" | "fix"> {
-  if (isToWait && state.statistics.queue.pending > 0) {
-    return { action: "Wait for the next attempts", fix: shellCommand`service why ${state.endpoint.id}` };
+function adviceOf({ action, fix, pause }: Cause, state: State): Pick<Finding, "action" | "fix"> {
+  const { statistics, chain, time } = state;
+  const { pending } = statistics.queue;
+  if (pause !== undefined && pending > 0) {
+    const next = chain.nextAttempt;
+    const automatic =
+      next === undefined
+        ? ""
+        : Date.parse(next) > chain.now
+          ? `; the next attempt is at ${time(next)}`
+          : "; the next attempt is due now";
+    const deliveries = counted(pending, "delivery", "deliveries");
+    return { action: `${pause}${automatic}. Retry the ${deliveries} once it is back`, fix: resend(state) };
   }
   return { action, fix: fix === undefined ? resend(state) : fix };
 }
@@ -147,7 +199,7 @@ function adviceOf({ action, fix, isToWait = false }: Cause, state: State): Pick<
 function andRest(state: State): string {
   const { statistics } = state;
   const { pending, oldest_due_seconds: seconds } = statistics.queue;
-  const lost = countsOf(state)?.failed_deliveries ?? 0;
+  const lost = lostOf(state);
   const oldest = isBacklog(statistics) ? `, the oldest for ${span(seconds * 1000)}` : "";
   return [pending > 0 && `, and ${waits(pending)}${oldest}`, lost > 0 && `; ${givenUp(lost)}`].filter(Boolean).join("");
 }
@@ -184,7 +236,7 @@ function retriedExample(
 function resend({ endpoint, statistics }: State): string {
   return statistics.queue.pending > 0
     ? shellCommand`service deliveries retry --pending --endpoint ${endpoint.id}`
-    : shellCommand`service deliveries retry --failed --endpoint ${endpoint.id}`;
+    : retryFailed(endpoint);
 }
 
 function healthy(state: State): Finding {
@@ -223,6 +275,7 @@ function quiet(state: State): Finding {
     };
   }
   if (newest.status !== "succeeded") return { ...ofDelivery(newest, chain, time), subject: endpoint.id };
+  if (lostOf(state) > 0) return withLost(state);
   const later = happened(state).filter(({ last_at: at }) => at > newest.created);
   const match = later.find(({ type }) => matchesSubscriptions(endpoint.events, type));
   if (match !== undefined) return missed(match, state);

@@ -147,11 +147,21 @@ export function span(milliseconds: number): string {
     .join(" ");
 }
 
-/** Returns `2 deliveries failed and are not retried any more`. */
+/** Returns `2 deliveries will not arrive unless you retry them`. */
 export function givenUp(count: number): string {
-  const number =
-    count < LIMITS.maxCountedFailed ? counted(count, "delivery", "deliveries") : "1,000 or more deliveries";
-  return `${number} failed and ${count === 1 ? "is" : "are"} not retried any more`;
+  return `${countedFailed(count, "")}will not arrive unless you retry ${count === 1 ? "it" : "them"}`;
+}
+
+/** Returns `2 older deliveries have not arrived`. */
+export function notArrived(count: number): string {
+  return `${countedFailed(count, "older ")}${count === 1 ? "has" : "have"} not arrived`;
+}
+
+/** Not more than a limit are counted. */
+function countedFailed(count: number, which: string): string {
+  return count < LIMITS.maxCountedFailed
+    ? `${counted(count, `${which}delivery`, `${which}deliveries`)} `
+    : `1,000 or more ${which}deliveries `;
 }
 
 const MAX_QUOTE = 200;

@@ -24,6 +24,7 @@ export interface Missing {
 export const NOTHING = {
   request: undefined,
   key: undefined,
+  fault: undefined,
   earlier: undefined,
   subject: undefined,
   event: undefined,
@@ -34,6 +35,7 @@ export const NOTHING = {
   changes: new Map(),
   statistics: undefined,
   recovery: undefined,
+  nextAttempt: undefined,
   operation: undefined,
   missing: undefined,
   clock: undefined,

@@ -1,13 +1,18 @@
 import type { StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 
-/** Returns true if the newest attempt succeeded and nothing waits any more. */
+/** While deliveries wait, a success counts this long after the newest failure: an endpoint may fail every other time. */
+const STABLE_MILLISECONDS = 60_000;
+
+/** Returns true if the newest attempt succeeded, and either nothing waits any more or the last failure is not recent. */
 export function hasRecovered(
   { health }: WebhookEndpoint,
   { pending, last_success_at: success }: StatisticsEndpoint,
   failures: readonly StatisticsFailure[],
 ): boolean {
-  return health.failing_since === null && success !== null && success >= newestOf(failures) && pending === 0;
+  const newest = newestOf(failures);
+  if (health.failing_since !== null || success === null || success < newest) return false;
+  return pending === 0 || newest === "" || Date.parse(success) - Date.parse(newest) >= STABLE_MILLISECONDS;
 }
 
 /** Returns the time of the newest failure; empty if there is none. */

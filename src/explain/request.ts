@@ -3,6 +3,7 @@ import { parseJson } from "../contract/json.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import type { FaultState } from "./fault.ts";
 import { counted, type Finding, quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Errors whose explanation needs the API key. */
@@ -22,10 +23,10 @@ interface Problem {
 }
 
 /** Returns what a request was about: findings about its response, the most important first. */
-export function ofRequest({ request, key, earlier }: RequestParts, time: TimeFormat): Finding[] {
+export function ofRequest({ request, ...rest }: RequestParts, time: TimeFormat): Finding[] {
   if (request === undefined) return [];
   const isFailed = request.status >= 400 && request.fault?.effect !== "disconnect";
-  return [...lostResponse(request), ...(isFailed ? [failedRequest({ request, key, earlier }, time)] : [])];
+  return [...lostResponse(request), ...(isFailed ? [failedRequest({ request, ...rest }, time)] : [])];
 }
 
 /** A request, and what else is known about its failure. */
@@ -33,6 +34,8 @@ interface RequestParts {
   request: RequestLogDetail | undefined;
   /** Undefined if the error does not concern the API key, or it cannot be read. */
   key: ApiKey | undefined;
+  /** What became of the fault that made it fail. */
+  fault: FaultState | undefined;
   /** The request that used the same Idempotency-Key first. */
   earlier: RequestLogDetail | undefined;
 }
@@ -76,7 +79,7 @@ function lostResponse({ id, method, path, status, fault, idempotency_key: key, .
 
 /** Returns why an API request failed. */
 function failedRequest(
-  { request, key, earlier }: RequestParts & { request: RequestLogDetail },
+  { request, key, fault, earlier }: RequestParts & { request: RequestLogDetail },
   time: TimeFormat,
 ): Finding {
   const { id, method, path, status, error_code: code, query, request_body: body } = request;
@@ -85,11 +88,13 @@ function failedRequest(
   const lacked = code === "insufficient_scope" && key !== undefined && typeof scope === "string";
   const reason = lacked
     ? `the key ${key.name ?? key.id} lacks the scope ${scope}`
-    : code === "invalid_request" && errors.length > 0
-      ? fieldErrors(errors)
-      : isOfKey || typeof detail !== "string"
-        ? ""
-        : ((earlier && reuse(request, earlier)) ?? detail.replace(/^Th(?=e|is )/, "th").replace(/\.$/, ""));
+    : fault !== undefined
+      ? `the fault ${request.fault!.id} ${fault === "active" ? "makes" : "made"} this request fail on purpose`
+      : code === "invalid_request" && errors.length > 0
+        ? fieldErrors(errors)
+        : isOfKey || typeof detail !== "string"
+          ? ""
+          : ((earlier && reuse(request, earlier)) ?? detail.replace(/^Th(?=e|is )/, "th").replace(/\.$/, ""));
   const failure = `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
   const sent = quoted(body) === "" ? query && `Query: ${query}` : `Request body: ${quoted(body)}`;
   return {
@@ -97,7 +102,7 @@ function failedRequest(
     subject: id,
     summary: reason === "" ? failure : `${failure}: ${reason}`,
     evidence: key === undefined ? sent || null : keyEvidence(key, time),
-    ...remedyOf(request, key, scope),
+    ...(fault === undefined ? remedyOf(request, key, scope) : remedyOfFault(request, fault)),
   };
 }
 
@@ -142,11 +147,14 @@ function keyEvidence(
   );
 }
 
+function remedyOfFault({ fault }: RequestLogDetail, state: FaultState): Pick<Finding, "action" | "fix"> {
+  return state === "active"
+    ? { action: "Remove the fault", fix: shellCommand`service faults remove ${fault!.id}` }
+    : { action: `The fault ${state === "removed" ? "was removed" : "is used up"}: send the request again`, fix: null };
+}
+
 function remedyOf(request: RequestLogDetail, key: ApiKey | undefined, scope: unknown): Pick<Finding, "action" | "fix"> {
-  const { status, error_code: code, key: keyId, client_address: address, fault } = request;
-  if (fault?.effect === "status") {
-    return { action: "Remove the fault", fix: shellCommand`service faults remove ${fault.id}` };
-  }
+  const { status, error_code: code, key: keyId, client_address: address } = request;
   const isUsable = key !== undefined && key.revoked_at === null;
   if (code === "insufficient_scope" && keyId === null)
     return { action: "Sign in with more scopes", fix: "service login" };

@@ -87,6 +87,15 @@ describe("service listen restores the terminal", () => {
     await expectRestored(screen, exitCode);
   });
 
+  it("names its commands as they are typed", async () => {
+    const env = { ...cli.platform.env, npm_command: "exec" };
+    const screen = await listenOnScreen(["--forward-to", receiver.url], { rows: 50, env });
+    await screen.shows("npx service-cli trigger order.completed");
+    screen.type("?");
+    await screen.shows("npx service-cli trigger --fixture");
+    await screen.shows("npx service-cli events list");
+  });
+
   it("on a crash, above the stack trace", async () => {
     const crash = join(mkdtempSync(join(tmpdir(), "service-crash-")), "crash.cjs");
     writeFileSync(crash, `process.on("SIGUSR2", () => { throw new Error("crashed on request"); });`);

@@ -427,12 +427,4 @@ describe("the help of service listen", () => {
     screen.type(ESCAPE);
     await screen.shows("thanks");
   });
-
-  it("names its commands as they are typed", async () => {
-    const screen = await listen([], { rows: 50, env: { ...cli.platform.env, npm_command: "exec" } });
-    await screen.shows("npx service-cli trigger order.completed");
-    screen.type("?");
-    await screen.shows("npx service-cli trigger --fixture");
-    await screen.shows("npx service-cli events list");
-  });
 });

@@ -232,8 +232,10 @@ it("enables an endpoint, and replays the events that it missed while it was disa
   await dialog.getByRole("button", { name: "Cancel" }).click();
   expect((await endpoint()).status).toBe("disabled");
   await page.getByRole("button", { name: "Enable and replay" }).click();
+  // The ping, whose response disabled the endpoint.
+  await dialog.getByRole("checkbox", { name: "Also retry the delivery that failed before" }).waitFor();
   await dialog.getByRole("button", { name: "Enable and replay 6" }).click();
-  await page.getByText("Enabled. Replaying 6 missed events").waitFor();
+  await page.getByText("Enabled. Replaying 6 missed events and retrying 1 failed delivery").waitFor();
   const outcome = page.getByRole("status", { name: "Replay", exact: true });
   await outcome.getByText("Sent again: 6 events. All were delivered.").waitFor();
   await outcome.getByRole("button", { name: "Close" }).click();
@@ -241,7 +243,7 @@ it("enables an endpoint, and replays the events that it missed while it was disa
   await expect.poll(() => page.locator(".answer").textContent()).not.toContain("was disabled");
   const succeeded = async () =>
     (await api("GET", `/v1/deliveries?endpoint=${id}&status=succeeded&limit=100`)).body.data;
-  await expect.poll(async () => (await succeeded()).length).toBe(7);
+  await expect.poll(async () => (await succeeded()).length).toBe(8);
 });
 
 it("shows the progress of a running operation, and stops it", async () => {

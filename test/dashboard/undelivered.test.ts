@@ -14,7 +14,7 @@ beforeAll(async () => {
   receiver = await startScriptedReceiver(({ path }, response) => {
     // With this header, no delivery is retried during a test.
     if (isBroken && path === "/later") response.writeHead(503, { "retry-after": "3600" });
-    else response.writeHead(isBroken ? 500 : 200);
+    else response.writeHead(!isBroken ? 200 : path === "/gone" ? 410 : 500);
     response.end("out of stock");
   });
   board = await openBoard();
@@ -40,7 +40,7 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   const failed = async () => (await api("GET", "/v1/statistics")).body.endpoints[0].failed_deliveries;
   await expect.poll(failed).toBe(2);
   await board.show("sandbox");
-  const lost = "2 deliveries failed and are not retried any more.";
+  const lost = "2 deliveries will not arrive unless you retry them.";
   await page.getByLabel("Summary").getByText(lost).waitFor();
   await page.getByRole("link", { name: "2 failed, Billing" }).waitFor();
   await board.show(`sandbox/endpoints/${body.id}`);
@@ -52,6 +52,52 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   await expect.poll(failed).toBe(0);
   await page.getByRole("row").filter({ hasText: "Billing" }).getByText("Healthy").waitFor();
   await page.getByText(lost).waitFor({ state: "detached" });
+});
+
+it("an endpoint that works again is not healthy until what failed has arrived", async () => {
+  const { page, api } = board;
+  isBroken = true;
+  const { id } = (
+    await api("POST", "/v1/webhook_endpoints", {
+      url: `${receiver.url}/gone`,
+      events: ["customer.created"],
+      description: "Old CRM",
+    })
+  ).body;
+  const customer = (email: string) => api("POST", "/v1/customers", { email });
+  const deliveries = async (status: string) =>
+    (await api("GET", `/v1/deliveries?endpoint=${id}&status=${status}`)).body.data.length as number;
+  await customer("lost@example.com");
+  await expect.poll(() => deliveries("failed")).toBe(1);
+  isBroken = false;
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.locator(".answer").getByText("1 delivery will not arrive unless you retry it.").waitFor();
+  await page.getByRole("button", { name: "Enable and replay" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("checkbox", { name: "Also retry the delivery that failed before" }).uncheck();
+  await dialog.getByRole("button", { name: "Enable", exact: true }).click();
+  await page.getByText(/^Enabled\. Replaying 0 missed events;/).waitFor();
+  await customer("new@example.com");
+  await expect.poll(() => deliveries("succeeded")).toBe(1);
+
+  const headline = "Old CRM works again, but 1 older delivery has not arrived.";
+  const state = page.getByText("Working, 1 not delivered");
+  await page.locator(".answer").getByText(headline).waitFor();
+  await state.waitFor();
+  await board.show("sandbox/endpoints");
+  const row = page.getByRole("row").filter({ hasText: "Old CRM" });
+  await row.locator("td.from-tablet").getByText("Working, 1 not delivered").waitFor();
+  await board.show(`sandbox/why/${id}`);
+  await page.locator(".answer").getByText(headline).waitFor();
+  await page.locator(".answer").getByRole("button", { name: "Retry 1 failed delivery" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Retry 1" }).click();
+  await expect.poll(() => deliveries("succeeded")).toBe(2);
+  await board.show("sandbox/endpoints");
+  await row
+    .locator("td.from-tablet")
+    .getByText(/^(Healthy|Recovered, .*)$/)
+    .waitFor();
+  await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
 
 it("the retry of everything leaves out disabled endpoints, and those that are not chosen", async () => {

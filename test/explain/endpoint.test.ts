@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { beforeEach, describe, expect, it } from "vitest";
+import { formatTimestamp } from "../../src/contract/timestamps.ts";
 import { advanceClock } from "../support/advance-clock.ts";
 import { explained, plain } from "./support/explained.ts";
 
@@ -8,9 +9,10 @@ const statuses: number[] = [];
 /** In place of a status: the test sends the response. */
 const HELD = 0;
 const held: ServerResponse[] = [];
-const world = explained((_request, response) => {
+const world = explained(({ path }, response) => {
   const status = statuses.shift() ?? 200;
   if (status === HELD) return void held.push(response);
+  if (path === "/busy") response.setHeader("Retry-After", "3600");
   response.writeHead(status).end(status === 200 ? "ok" : "the warehouse is closed");
 });
 beforeEach(async () => {
@@ -177,7 +179,7 @@ describe("service why for an endpoint", () => {
     await world.order();
     await advanceClock(world.api, 4 * 86_400);
     await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=failed`)).length).toBe(2);
-    const lost = "; 2 deliveries failed and are not retried any more";
+    const lost = "; 2 deliveries will not arrive unless you retry them";
     const fix = `service deliveries retry --failed --endpoint ${endpoint}`;
     expect(plain(await world.why(endpoint))).toMatchObject({
       summary: `Billing responded with 500; every attempt since T has failed${lost}`,
@@ -191,16 +193,59 @@ describe("service why for an endpoint", () => {
     const recovered = await world.why(endpoint);
     expect(plain(recovered)).toMatchObject({
       code: "endpoint_recovered",
-      summary: expect.stringMatching(
-        /^Billing has recovered: its last attempt succeeded at T, after .+ failed; 2 deliveries /,
-      ),
-      evidence: 'Last failure: attempt 1 at T: 500 in N ms, "the warehouse is closed"',
+      summary: "Billing works again, but 2 older deliveries have not arrived",
+      evidence: expect.stringMatching(/^Last failure: attempt \d+ at T: 500 in N ms, "the warehouse is closed"$/),
       action: "Retry the deliveries that did not arrive",
       fix,
     });
     await world.run(`${fix} --yes`);
     await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(3);
     expect(plain(await world.why(endpoint))).toMatchObject({ action: null, fix: null });
+  });
+
+  it("does not forget what failed before it was disabled, once it works again", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(410);
+    const { event } = await world.order();
+    const retry = `service deliveries retry --failed --endpoint ${endpoint}`;
+    expect(plain(await world.why(endpoint))).toMatchObject({
+      summary:
+        "Billing was disabled at T, because it responded with 410 Gone; 1 delivery will not arrive unless you retry it",
+      action: "Enable the endpoint once its receiver is back, then retry what failed",
+      fix: `service endpoints enable ${endpoint} && ${retry}`,
+    });
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
+    // In this hour, no attempt failed.
+    await advanceClock(world.api, 2 * 3600);
+    await world.order();
+    const answer = await world.why(endpoint);
+    expect(plain(answer)).toEqual({
+      code: "endpoint_recovered",
+      summary: "Billing works again, but 1 older delivery has not arrived",
+      evidence: 'Last failure: attempt 1 at T: 410 in N ms, "the warehouse is closed"',
+      action: "Retry the deliveries that did not arrive",
+      fix: retry,
+    });
+    await advanceClock(world.api, 2 * 3600);
+    expect((await world.why(endpoint)).fix).toBe(retry);
+    await world.run(`${answer.fix!} --yes`);
+    await succeeded(event.id);
+    expect((await world.why(endpoint)).code).toBe("delivered");
+  });
+
+  it("says which pause a receiver asks for, and when the next attempt is", async () => {
+    const endpoint = await world.endpoint("/busy", undefined, "Billing");
+    statuses.push(503, 503);
+    await world.order();
+    await world.order();
+    const answer = await world.why(endpoint);
+    expect(plain(answer)).toMatchObject({
+      code: "receiver_error",
+      action: expect.stringMatching(/^Billing asks for a pause of 1 h; .*\. Retry the 2 deliveries once it is back$/),
+      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+    });
+    const next = (await world.deliveries(`endpoint=${endpoint}`)).map(({ next_attempt: at }) => Date.parse(at!));
+    expect(answer.action).toContain(`is at ${formatTimestamp(Math.min(...next))}.`);
   });
 
   it("reports partial failure, with each kind of failure, until the waiting deliveries have arrived", async () => {

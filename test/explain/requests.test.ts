@@ -118,6 +118,30 @@ describe("service why for a request", () => {
     expect(response.headers.get("idempotent-replayed")).toBe(evidence === undefined ? null : "true");
   });
 
+  it("does not suggest removing a fault that is used up or was removed", async () => {
+    const match = { method: "POST", path: "/v1/orders" };
+    const create = async (times?: number) =>
+      (await world.api("POST", "/v1/faults", { match, effect: "status", status: 503, times })).body.id as string;
+    const fails = async () =>
+      (await world.api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).headers.get("request-id")!;
+    const failure = "POST /v1/orders failed with 503 unavailable: the fault";
+    const usedUp = await create(1);
+    expect(await world.why(await fails())).toMatchObject({
+      summary: `${failure} ${usedUp} made this request fail on purpose`,
+      action: "The fault is used up: send the request again",
+      fix: null,
+    });
+    const fault = await create();
+    const request = await fails();
+    await world.api("DELETE", `/v1/faults/${fault}`);
+    expect(await world.why(request)).toMatchObject({
+      summary: `${failure} ${fault} made this request fail on purpose`,
+      action: "The fault was removed: send the request again",
+      fix: null,
+    });
+    await world.api("DELETE", `/v1/faults/${usedUp}`);
+  });
+
   it("does not suggest a login for a key that was revoked", async () => {
     const { body: key } = await world.api("POST", "/v1/api_keys", { name: "old", scopes: ["orders:read"] });
     await world.api("POST", `/v1/api_keys/${key.id}/revoke`);

@@ -102,6 +102,7 @@ const TONES: Record<string, string> = {
   leaked: "bad",
   retrying: "retry",
   slow: "retry",
+  undelivered: "retry",
   pending: "wait",
   queued: "wait",
 };

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
+import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
-import type { Statistics } from "../../contract/schemas/statistics.ts";
-import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
@@ -50,6 +49,13 @@ interface RetryProps {
   filters?: { status: string; query: string; created_after: string; created_before: string } | undefined;
   /** When the endpoint began to fail. */
   failingSince?: string | null | undefined;
+}
+
+/** Returns `Retry 3 failed deliveries`. */
+export function retryLabel(counts: Pick<StatisticsEndpoint, "pending" | "failed_deliveries">): string {
+  const { pending, failed_deliveries: failed } = counts;
+  const which = pending > 0 ? "" : "failed ";
+  return `Retry ${counted(pending + failed, `${which}delivery`, `${which}deliveries`)}`;
 }
 
 /** A button that retries failed and waiting deliveries, of one endpoint or all, after showing how many there are. */
@@ -257,7 +263,7 @@ function inWords(found: readonly Counted[]): string {
 }
 
 /** Reads what a bulk operation would change, again whenever the key differs. */
-function useFound<Found>(key: string, read: () => Promise<Found>) {
+export function useFound<Found>(key: string, read: () => Promise<Found>) {
   const [round, setRound] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => setRound((before) => before + 1), COUNT_MILLISECONDS);
@@ -279,7 +285,7 @@ function useFound<Found>(key: string, read: () => Promise<Found>) {
 }
 
 /** Asks before a bulk operation, which it says in its children. */
-function BulkDialog(props: {
+export function BulkDialog(props: {
   title: string;
   verb: string;
   isReady: boolean;
@@ -313,69 +319,5 @@ function BulkDialog(props: {
         </button>
       </div>
     </Dialog>
-  );
-}
-
-/** Selects the events that an endpoint missed since it was disabled. */
-export function missedBy({ id, disabled_at: at }: WebhookEndpoint): EventBulkReplay {
-  // The filter excludes the second that it names.
-  return { endpoint: id, missed: true, ...(at && { created_after: formatTimestamp(Date.parse(at) - 1000) }) };
-}
-
-/** Counts the events that a disabled endpoint missed. */
-export function useMissed(endpoint: WebhookEndpoint) {
-  const call = useCall();
-  return useFound(endpoint.id, async () => {
-    const body = { ...missedBy(endpoint), dry_run: true };
-    return (await call<BulkOperation>("POST", "/v1/events/replay", body)).total;
-  });
-}
-
-/**
- * Asks before an endpoint is enabled and gets the events that it subscribes to and missed while it was disabled: they
- * have no delivery that could be retried.
- */
-export function EnableDialog(props: {
-  endpoint: WebhookEndpoint;
-  waiting: number;
-  /** The ID of a delivery that failed for good, which is then retried. */
-  failed?: string;
-  onChange: () => void;
-  onClose: () => void;
-}) {
-  const call = useCall();
-  const { value: of } = environment;
-  const { waiting, failed, onChange, onClose } = props;
-  // Once it is enabled, it no longer shows since when it was not.
-  const [endpoint] = useState(props.endpoint);
-  const { id } = endpoint;
-  const { found: missed, error } = useMissed(endpoint);
-  return (
-    <BulkDialog
-      title={`Enable ${nameOfEndpoint(endpoint)}?`}
-      verb={missed === undefined || missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
-      isReady={missed !== undefined || (error !== undefined && error.status !== 0)}
-      error={error}
-      run={async () => {
-        await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
-        onChange();
-        if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
-        const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
-        if (operation.total > 0) {
-          // This browser's time is not exactly that of the platform.
-          const from = formatTimestamp(Date.parse(operation.created) - 1000);
-          noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
-        }
-        showToast(`Enabled. Replaying ${counted(operation.total, "missed event")}; waiting deliveries are sent now.`);
-      }}
-      onClose={onClose}
-    >
-      <p role="status">
-        {missed === undefined
-          ? error === undefined && "Counting the events that it missed…"
-          : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
-      </p>
-      <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
-    </BulkDialog>
   );
 }

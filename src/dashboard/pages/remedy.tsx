@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { kindOfId } from "../../contract/ids.ts";
 import type { Replay } from "../../contract/schemas/event.ts";
 import type { Chain } from "../../explain/chain.ts";
 import type { Finding } from "../../explain/finding.ts";
@@ -8,7 +9,8 @@ import { Action } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
 import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { EnableDialog, RetryDeliveries, RetryDialog } from "./bulk.tsx";
+import { RetryDeliveries, RetryDialog, retryLabel } from "./bulk.tsx";
+import { EnableDialog } from "./enable.tsx";
 
 /** A button that does the same as the command of a finding. */
 export function Remedy(props: {
@@ -24,6 +26,8 @@ export function Remedy(props: {
   const [isOpen, setOpen] = useState(false);
   const { verb, id, only, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
+  const counts = chain.statistics?.endpoints.find((one) => one.endpoint === id);
+  const { pending = 0, failed_deliveries: failed = 0 } = counts ?? {};
   const close = () => {
     setOpen(false);
     onDone();
@@ -61,8 +65,10 @@ export function Remedy(props: {
           {isOpen && (
             <EnableDialog
               endpoint={endpoint}
-              waiting={chain.statistics?.endpoints.find((one) => one.endpoint === id)?.pending ?? 0}
-              {...(also === "deliveries retry" && finding && { failed: finding.subject })}
+              waiting={pending}
+              {...(finding &&
+                also === "deliveries retry" &&
+                kindOfId(finding.subject) === "delivery" && { failed: finding.subject })}
               onChange={onDone}
               onClose={close}
             />
@@ -74,7 +80,7 @@ export function Remedy(props: {
         endpoint !== undefined && (
           <>
             <button type="button" class={primary} onClick={() => setOpen(true)}>
-              Retry deliveries
+              {pending + failed > 0 ? retryLabel({ pending, failed_deliveries: failed }) : "Retry deliveries"}
             </button>
             {isOpen && (
               <RetryDialog
@@ -148,11 +154,11 @@ interface Effect {
 }
 
 function remedyOf(finding: Finding | undefined): Effect {
-  const [command = "", second = "", ...others] = (finding?.fix ?? "").split(" && ");
-  // The dialog that enables an endpoint replays what it missed, and retries a delivery that failed.
-  if (others.length > 0 || (second !== "" && !command.startsWith("service endpoints enable "))) {
-    return { verb: "", id: "" };
-  }
+  const [command = "", second = "", third = "", ...others] = (finding?.fix ?? "").split(" && ");
+  const isEnabling = command.startsWith("service endpoints enable ");
+  const isRetryingLast = third === "" || third.startsWith("service deliveries retry --failed ");
+  // The dialog that enables an endpoint replays what it missed, and retries deliveries that failed.
+  if (others.length > 0 || !isRetryingLast || (second !== "" && !isEnabling)) return { verb: "", id: "" };
   const words = command.split(" ").filter((word) => word !== "--live");
   const [, name = "", verb = "", id = ""] = words;
   if (name === "why") return { verb: words.length === 3 ? name : "", id: verb };

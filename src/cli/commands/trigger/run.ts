@@ -224,7 +224,10 @@ async function reportDeliveries(
     throw new UserError(
       `No deliveries: no enabled endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s`,
       {
-        hint: events[0] === undefined ? await receiveHint(context) : shellCommand`For the reason: service why ${events[0].id}`,
+        hint:
+          events[0] === undefined
+            ? await receiveHint(context)
+            : shellCommand`For the reason: service why ${events[0].id}`,
         code: "no_receiver",
       },
     );

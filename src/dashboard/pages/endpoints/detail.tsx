@@ -23,9 +23,10 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Time } from "../../components/values.tsx";
-import { counted, duration, milliseconds, percent } from "../../format.ts";
+import { duration, milliseconds, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
-import { EnableDialog, RetryDeliveries } from "../bulk.tsx";
+import { RetryDeliveries, retryLabel } from "../bulk.tsx";
+import { EnableDialog } from "../enable.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
@@ -45,9 +46,14 @@ export function EndpointDetail({ id }: { id: string }) {
   const { minutes, period } = rangeOf("6h");
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes }));
   const { data } = query;
-  const { explanation } = useExplanation(data && id, `${data?.status} ${data?.health.failing_since} ${data?.url}`);
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
+  const lost = counts?.failed_deliveries ?? 0;
+  const { explanation } = useExplanation(
+    data && id,
+    `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
+  );
+  const isBack = explanation?.findings[0]?.code === "endpoint_recovered";
   const all = statistics.data?.minutes ?? [];
   const shown = fitting(all);
   return (
@@ -61,7 +67,7 @@ export function EndpointDetail({ id }: { id: string }) {
           endpoint={endpoint}
           path={path}
           waiting={counts?.pending ?? 0}
-          failed={counts?.failed_deliveries ?? 0}
+          failed={lost}
           onChange={query.reload}
           onPing={() => deliveries.reload()}
         />
@@ -86,7 +92,11 @@ export function EndpointDetail({ id }: { id: string }) {
             rows={[
               [
                 "State",
-                counts === undefined ? "…" : <StandingStatus standing={standingOf(endpoint, counts, failures)} />,
+                counts === undefined ? (
+                  "…"
+                ) : (
+                  <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} />
+                ),
               ],
               ["Attempts", counts && rateOf(counts, period)],
               ["Response time", statistics.data && responseTimeOf(statistics.data.totals)],
@@ -147,7 +157,8 @@ function Actions(props: {
   const go = useGo();
   const { endpoint, path, waiting, failed, onChange, onPing } = props;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete" | "test" | "enable">();
-  const isFailing = endpoint.health.failing_since !== null;
+  // No more attempts are made of what failed before.
+  const isToRetry = endpoint.health.failing_since !== null || failed > 0;
   const isEnabled = endpoint.status === "enabled";
   const close = () => {
     setOpenDialog(undefined);
@@ -175,14 +186,10 @@ function Actions(props: {
           <RetryDeliveries
             endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
             failingSince={endpoint.health.failing_since}
-            {...(isFailing ? { class: "primary" } : {})}
-            {...(waiting + failed > 0
-              ? {
-                  label: `Retry ${counted(waiting + failed, waiting > 0 ? "delivery" : "failed delivery", waiting > 0 ? "deliveries" : "failed deliveries")}`,
-                }
-              : {})}
+            {...(isToRetry ? { class: "primary" } : {})}
+            {...(waiting + failed > 0 ? { label: retryLabel({ pending: waiting, failed_deliveries: failed }) } : {})}
           />
-          <button type="button" class={isFailing ? "" : "primary"} onClick={() => setOpenDialog("test")}>
+          <button type="button" class={isToRetry ? "" : "primary"} onClick={() => setOpenDialog("test")}>
             Send test event
           </button>
         </>

@@ -13,7 +13,7 @@ import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, dayOf, searchable } from "../../format.ts";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { missedBy } from "../bulk.tsx";
+import { missedBy } from "../enable.tsx";
 import { Chip, Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
 import { listAndPage, ListPage } from "../list-page.tsx";
 import { changeInWords, changesOf, nameOf } from "./changes.ts";

@@ -16,7 +16,8 @@ import { None, RowTime, Status } from "../../components/values.tsx";
 import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
-import { EnableDialog, RetryDialog, useMissed } from "../bulk.tsx";
+import { RetryDialog } from "../bulk.tsx";
+import { EnableDialog, useMissed } from "../enable.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -47,7 +48,7 @@ export interface Standing {
   endpoint: WebhookEndpoint | undefined;
   counts: StatisticsEndpoint | undefined;
   failures: readonly StatisticsFailure[];
-  state: "failing" | "disabled" | "slow" | "recovered" | "healthy" | "quiet";
+  state: "failing" | "disabled" | "slow" | "undelivered" | "recovered" | "healthy" | "quiet";
   text: string;
   /** The higher, the more it needs attention. */
   rank: number;
@@ -78,6 +79,8 @@ export function standingOf(
   endpoint: WebhookEndpoint,
   counts: StatisticsEndpoint | undefined,
   failures: readonly StatisticsFailure[],
+  /** Set if the platform has reported that it works again. */
+  isReported = false,
 ): Standing {
   const standing = (state: Standing["state"], text: string, rank: number) => {
     return { endpoint, counts, failures, state, text, rank };
@@ -89,13 +92,20 @@ export function standingOf(
       : standing("disabled", "Disabled", 0);
   }
   if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since), environmentNow())}`, 5);
-  if (counts === undefined || counts.attempts === 0) return standing("quiet", "Idle", 2);
-  const { attempts, failed } = counts;
+  if (counts === undefined) return standing("quiet", "Idle", 2);
+  const { attempts, failed, pending, failed_deliveries: lost } = counts;
+  if (attempts === 0) {
+    return lost > 0 ? standing("undelivered", `Idle, ${count(lost)} not delivered`, 3) : standing("quiet", "Idle", 2);
+  }
+  const isBack = failed === 0 || isReported || hasRecovered(endpoint, counts, failures);
+  // Without a failure, what waits is only on its way.
+  const missing = lost + (failed === 0 ? 0 : pending);
+  if (isBack && missing > 0) return standing("undelivered", `Working, ${count(missing)} not delivered`, 3);
   if (failed === 0) return standing("healthy", "Healthy", 1);
   if (failed === attempts) {
     return standing("failing", attempts === 1 ? "1 attempt failed" : `All ${counted(attempts, "attempt")} failed`, 5);
   }
-  if (hasRecovered(endpoint, counts, failures)) {
+  if (isBack) {
     return standing(
       "recovered",
       `Recovered, failed until ${shortTime(Date.parse(newestOf(failures)), environmentNow())}`,

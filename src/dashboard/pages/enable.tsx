@@ -1,0 +1,99 @@
+import { useState } from "preact/hooks";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import { useCall } from "../api/call.ts";
+import { nameOfEndpoint } from "../api/endpoints.ts";
+import { showToast } from "../components/toasts.tsx";
+import { count, counted } from "../format.ts";
+import { environment } from "../router.tsx";
+import { BulkDialog, useFound } from "./bulk.tsx";
+import { noteStarted } from "./operations.tsx";
+
+/** Selects the events that an endpoint missed since it was disabled. */
+export function missedBy({ id, disabled_at: at }: WebhookEndpoint): EventBulkReplay {
+  // The filter excludes the second that it names.
+  return { endpoint: id, missed: true, ...(at && { created_after: formatTimestamp(Date.parse(at) - 1000) }) };
+}
+
+/** Counts the events that a disabled endpoint missed. */
+export function useMissed(endpoint: WebhookEndpoint) {
+  const call = useCall();
+  return useFound(endpoint.id, async () => {
+    const body = { ...missedBy(endpoint), dry_run: true };
+    return (await call<BulkOperation>("POST", "/v1/events/replay", body)).total;
+  });
+}
+
+/**
+ * Asks before an endpoint is enabled and gets the events that it subscribes to and missed while it was disabled: they
+ * have no delivery that could be retried.
+ */
+export function EnableDialog(props: {
+  endpoint: WebhookEndpoint;
+  waiting: number;
+  /** The ID of a delivery that failed for good, which is then retried. */
+  failed?: string;
+  onChange: () => void;
+  onClose: () => void;
+}) {
+  const call = useCall();
+  const { value: of } = environment;
+  const { waiting, failed, onChange, onClose } = props;
+  // Once it is enabled, it no longer shows since when it was not.
+  const [endpoint] = useState(props.endpoint);
+  const { id } = endpoint;
+  const ofMissed = useMissed(endpoint);
+  const ofFailed: DeliveryBulkRetry = { status: "failed", endpoint: id };
+  const ofLost = useFound(id, async () => {
+    return (await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...ofFailed, dry_run: true })).total;
+  });
+  const { found: missed } = ofMissed;
+  const { found: lost = 0 } = ofLost;
+  const error = ofMissed.error ?? ofLost.error;
+  const [isRetrying, setRetrying] = useState(true);
+  const again = isRetrying ? lost : 0;
+  return (
+    <BulkDialog
+      title={`Enable ${nameOfEndpoint(endpoint)}?`}
+      verb={missed === undefined || missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
+      isReady={(missed !== undefined && ofLost.found !== undefined) || (error !== undefined && error.status !== 0)}
+      error={error}
+      run={async () => {
+        await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+        onChange();
+        if (again > 0) {
+          const operation = await call<BulkOperation>("POST", "/v1/deliveries/retry", ofFailed);
+          noteStarted({ environment: of, operations: [operation], left: [ofFailed] });
+        } else if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
+        const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
+        if (operation.total > 0) {
+          // This browser's time is not exactly that of the platform.
+          const from = formatTimestamp(Date.parse(operation.created) - 1000);
+          noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
+        }
+        const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
+        showToast(
+          `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; waiting deliveries are sent now.`,
+        );
+      }}
+      onClose={onClose}
+    >
+      <p role="status">
+        {missed === undefined
+          ? error === undefined && "Counting the events that it missed…"
+          : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
+      </p>
+      {lost > 0 && (
+        <label class="check">
+          <input type="checkbox" checked={isRetrying} onChange={() => setRetrying(!isRetrying)} />
+          <span>
+            {" "}
+            Also retry the {lost === 1 ? "delivery" : counted(lost, "delivery", "deliveries")} that failed before
+          </span>
+        </label>
+      )}
+      <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
+    </BulkDialog>
+  );
+}

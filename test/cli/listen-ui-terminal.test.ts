@@ -32,7 +32,8 @@ async function trigger(type: string): Promise<string> {
 
 /** Runs `service listen` below a shell, which then prints the exit code and the state of the terminal. */
 async function listenBelowShell(env: Record<string, string> = {}): Promise<{ screen: Screen; pid: number }> {
-  const line = `"$0" "$@"; echo "exit code $?"; stty -a`;
+  // The shell waits for a line: what is written right before a terminal closes can be lost.
+  const line = `"$0" "$@"; echo "exit code $?"; stty -a; read end`;
   const args = ["-c", line, process.execPath, BIN, "listen", "--forward-to", receiver.url];
   const screen = openScreen("sh", args, { env: { ...cli.platform.env, ...env }, rows: 40 });
   await screen.shows("● Connected");
@@ -42,7 +43,6 @@ async function listenBelowShell(env: Record<string, string> = {}): Promise<{ scr
 }
 
 async function expectRestored(screen: Screen, exitCode: number): Promise<void> {
-  await screen.ended;
   await screen.shows(`exit code ${exitCode}`);
   await screen.shows(/ icanon [^]* echo /);
   expect(screen.isAlternate()).toBe(false);

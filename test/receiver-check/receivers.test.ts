@@ -12,7 +12,7 @@ const SECRETS = [`whsec_${"a".repeat(43)}`, `whsec_${"b".repeat(43)}`];
 /** The sections of the documentation that rules link to. */
 const RULES = [
   ...readFileSync(new URL("../../docs/receiving-webhooks.md", import.meta.url), "utf8").matchAll(/^## (.*)$/gm),
-].map(([, heading]) => `docs/receiving-webhooks.md#${heading!.toLowerCase()}`);
+].map(([, heading]) => `docs/receiving-webhooks.md#${heading!.toLowerCase().replaceAll(" ", "-")}`);
 
 const started: Application[] = [];
 afterAll(() => {

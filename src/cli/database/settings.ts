@@ -42,9 +42,18 @@ function unnamedDatabase(context: Context): string {
   return project === undefined ? defaultDatabase(context) : databaseOf(project, projectFolder);
 }
 
-/** The database outside of projects. */
-export function defaultDatabase({ env }: Context): string {
+/** The database outside of projects. Throws UserError without a home folder. */
+function defaultDatabase({ env }: Context): string {
   return join(dataDirectory(env), "platform.db");
+}
+
+/** Returns true for the database outside of projects, which needs a home folder. */
+export function isDefaultDatabase(database: string, context: Context): boolean {
+  try {
+    return database === defaultDatabase(context);
+  } catch {
+    return false;
+  }
 }
 
 /** The path of the master key for a PostgreSQL database, unless it is given. */

@@ -31,9 +31,9 @@ import { replaceDurably } from "../../../files/replace.ts";
 import type { PostgresOptions } from "../../database/options.ts";
 import {
   databaseError,
-  defaultDatabase,
   defaultKeyFile,
   deploymentSettings,
+  isDefaultDatabase,
   namedDatabase,
 } from "../../database/settings.ts";
 import { portOwner } from "../../process/port-owner.ts";
@@ -190,7 +190,7 @@ async function start(
 /** Returns undefined for PostgreSQL: its URL may contain a password. */
 function linkCommandOf(database: string, context: Context): string | undefined {
   if (isPostgresUrl(database)) return undefined;
-  const option = database === defaultDatabase(context) ? [] : ["--database", database];
+  const option = isDefaultDatabase(database, context) ? [] : ["--database", database];
   return context.output.runnable(shellCommand`service serve link ${option}`.trimEnd());
 }
 

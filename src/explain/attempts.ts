@@ -64,14 +64,19 @@ export function countsByResult(outcomes: readonly (Result & { count: number })[]
   return [...counts].map(([result, count]) => `${count} × ${result}`);
 }
 
+/** A ping is sent whatever the endpoint subscribes to. */
+export function isReal({ event_type: type }: Delivery): boolean {
+  return type !== "webhook_endpoint.ping";
+}
+
 /** Returns the delivery with the newest last attempt that had a result. The statistics have the beginning of its error. */
 export function exampleOf({ status_code: status, error }: StatisticsFailure, deliveries: readonly Delivery[]) {
-  return lastAttempted(
-    deliveries.filter(
-      ({ last_status_code: lastStatus, last_error: lastError }) =>
-        lastStatus === status && (lastError ?? "").startsWith(error ?? ""),
-    ),
+  const found = deliveries.filter(
+    ({ last_status_code: lastStatus, last_error: lastError }) =>
+      lastStatus === status && (lastError ?? "").startsWith(error ?? ""),
   );
+  // A test event stands for the others only if there are none.
+  return lastAttempted(found.filter(isReal)) ?? lastAttempted(found);
 }
 
 /** Returns the delivery with the newest attempt. */

@@ -4,7 +4,7 @@ import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contr
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { attemptEvidence, attemptsOf, countsByResult, exampleOf, lastAttempted } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, countsByResult, exampleOf, isReal, lastAttempted } from "./attempts.ts";
 import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
@@ -86,11 +86,6 @@ function replayOfMissed(
 function replayMissed({ id }: WebhookEndpoint, since: number): string {
   // The command excludes the second that it names.
   return shellCommand`service events replay --missed --since ${formatTimestamp(since - 1000)} --endpoint ${id}`;
-}
-
-/** A ping is sent whatever the endpoint subscribes to. */
-function isReal({ event_type: type }: Delivery): boolean {
-  return type !== "webhook_endpoint.ping";
 }
 
 function hasFailures(state: State): Finding {

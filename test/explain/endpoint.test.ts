@@ -168,6 +168,12 @@ describe("service why for an endpoint", () => {
     const retried = async () => (await world.api("GET", `/v1/deliveries/${id}`)).body;
     await expect.poll(async () => (await retried()).attempt_count).toBe(2);
     const { last_attempt_at: at } = await retried();
+    // The evidence is not the test event that failed after it.
+    statuses.unshift(500);
+    await world.api("POST", `/v1/webhook_endpoints/${endpoint}/ping`, {});
+    const ping = async () => (await world.deliveries(`endpoint=${endpoint}`))[0]!;
+    await expect.poll(async () => (await ping()).attempt_count).toBe(1);
+    expect((await ping()).event_type).toBe("webhook_endpoint.ping");
     const { evidence } = await world.why(endpoint);
     expect(evidence).toMatch(new RegExp(`^Attempt 2 at ${at}: 500`));
   });

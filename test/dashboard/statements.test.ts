@@ -48,6 +48,10 @@ it("an attempt in progress is neither due nor finished", async () => {
     .locator(".answer")
     .getByText(/; attempt 2 is due at /)
     .waitFor();
+  await page
+    .locator(".facts")
+    .getByText(/\d, after about 20 more attempts$/)
+    .waitFor();
   await page.getByRole("button", { name: "Retry now" }).click();
   await page.getByText(/^Retrying now\. If attempt 2 fails, the next one is due about 1 min later\.$/).waitFor();
   await page

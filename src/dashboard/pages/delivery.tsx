@@ -24,7 +24,7 @@ import {
   retryWait,
   WhyLink,
 } from "../components/values.tsx";
-import { count, dueTime, duration, milliseconds } from "../format.ts";
+import { count, dateAndTime, dueTime, duration, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Remedy } from "./remedy.tsx";
@@ -96,6 +96,7 @@ export function DeliveryDetail({ id }: { id: string }) {
                 ["Event", <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>],
                 ["Created", <ClockTime at={delivery.created} />],
                 ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
+                ["Gives up", endOf(delivery)],
               ]}
             />
           </Card>
@@ -108,6 +109,13 @@ export function DeliveryDetail({ id }: { id: string }) {
       )}
     </DetailPage>
   );
+}
+
+/** Returns when retries end if no attempt succeeds. */
+function endOf(delivery: Delivery): string | undefined {
+  const likely = likelyAttempts(delivery);
+  const last = likely.at(-1);
+  return last === undefined ? undefined : `${dateAndTime(last)}, after about ${count(likely.length + 1)} more attempts`;
 }
 
 /** Returns what an attempt changes, so that the explanation is read again. */

@@ -126,9 +126,9 @@ export async function pollDevice(tools: GrantTools, client: ClientRow, form: Par
 }
 
 async function notePending(database: Database, row: DeviceCodeRow, now: number): Promise<OAuthError> {
-  const since = row.polled_at === null ? Infinity : now - row.polled_at;
-  // A poll in the future was made before the clock was set back.
-  const early = since >= 0 && since < row.interval_ms - SLACK_MS;
+  // Another process's clock can be a little ahead. A poll far in the future was made before the clock was set back.
+  const apart = row.polled_at === null ? Infinity : Math.abs(now - row.polled_at);
+  const early = apart < row.interval_ms - SLACK_MS;
   await database.write((tx) => notePoll(tx, row.digest, now, early ? PENALTY_MS : 0));
   if (!early) return new OAuthError("authorization_pending", "The user has not approved or denied access yet.");
   return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);

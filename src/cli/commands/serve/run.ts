@@ -172,7 +172,7 @@ async function start(
       mcp: async () => (await import("../../mcp/http.ts")).serveMcp,
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
-      linkCommand: linkCommandOf(database, context),
+      linkCommand: exactLinkCommand(database, context),
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),
       leakKeys: options.leakKeys,
       requestSeconds: options.requestTimeout,
@@ -188,7 +188,7 @@ async function start(
 }
 
 /** Returns undefined for PostgreSQL: its URL may contain a password. */
-function linkCommandOf(database: string, context: Context): string | undefined {
+function exactLinkCommand(database: string, context: Context): string | undefined {
   if (isPostgresUrl(database)) return undefined;
   const option = isDefaultDatabase(database, context) ? [] : ["--database", database];
   return context.output.runnable(shellCommand`service serve link ${option}`.trimEnd());

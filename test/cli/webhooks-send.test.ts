@@ -106,7 +106,7 @@ describe("service webhooks send", () => {
     const args = ["webhooks", "send", "localhost:1", "--secret", SECRET, "--scheme", "github", "--type", "fork"];
     expect(await runCli(args)).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringMatching(/no sample of "fork" of GitHub\nSamples: push, ping, pull_request, /),
+      stderr: expect.stringMatching(/"fork" is not a sample of GitHub\nSamples: push, ping, pull_request, /),
     });
   });
 

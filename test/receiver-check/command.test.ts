@@ -134,10 +134,7 @@ describe.concurrent("service webhooks check", () => {
   });
 
   it.each([
-    [
-      ["--scheme", "stripe"],
-      /^Error: --type: there is no sample of "push" of Stripe\nSamples: payment_intent\.succeeded, /,
-    ],
+    [["--scheme", "stripe"], /^Error: --type: "push" is not a sample of Stripe\nSamples: payment_intent\.succeeded, /],
     [["--payload", BIN], /^Error: --type cannot be combined with --payload/],
   ])("rejects --type push with %s", async (flags, message) => {
     for (const name of ["--type", "--event"]) {

@@ -135,7 +135,7 @@ export function samplePayload(
   if (found === undefined) {
     const types = payloads.map(([one]) => one);
     const near = nearest(type!, types);
-    throw new UsageError(`--type: there is no sample of "${type}" of ${scheme.name}`, {
+    throw new UsageError(`--type: "${type}" is not a sample of ${scheme.name}`, {
       hint: near.length > 0 ? didYouMean(near) : `Samples: ${types.join(", ")}. For another type, pass --payload.`,
     });
   }

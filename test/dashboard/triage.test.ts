@@ -255,6 +255,8 @@ it("a search for deliveries names an unknown filter, and leads to the events wit
   await board.menu("Deliveries");
   await page.getByRole("searchbox").fill("status:broken ");
   await page.getByText("There is no status “broken”.").waitFor();
+  await page.getByRole("searchbox").fill("since:25:99 ");
+  await page.getByText("There is no since “25:99”.").waitFor();
   await page.getByRole("searchbox").fill("foo:bar ");
   await page.getByText(/^There is no filter “foo”\. Try since, /).waitFor();
   await page.getByRole("searchbox").fill("first@example.com");

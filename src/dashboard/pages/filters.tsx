@@ -57,7 +57,7 @@ const AGES = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 } as const;
 
 function timestampOf(text: string, name: string): Record<string, string> | undefined {
   const now = environmentNow();
-  const [, hour, minute] = /^(\d{1,2}):(\d\d)$/.exec(text) ?? [];
+  const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   const [, amount, unit] = /^(\d+)(s|m|min|h|d)$/.exec(text) ?? [];
   let at = Date.parse(text);
   if (hour !== undefined) {

@@ -68,6 +68,7 @@ describe("endpoints", () => {
     const ping = async () => {
       await page.getByRole("button", { name: "Send test event" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Send" }).click();
+      await page.locator(".toast", { hasText: "/hook: 200" }).last().waitFor();
     };
     await ping();
     await receiver.until(1, "/hook");
@@ -122,6 +123,12 @@ describe("endpoints", () => {
       .body;
     await board.show(`sandbox/endpoints/${id}`);
     await more("Disable");
+    const confirmation = page.getByRole("dialog", { name: "Disable this endpoint?" });
+    await confirmation.press("Escape");
+    await expect.poll(() => confirmation.count()).toBe(0);
+    expect((await api("GET", `/v1/webhook_endpoints/${id}`)).body.status).toBe("enabled");
+    await more("Disable");
+    await confirmation.getByRole("button", { name: "Disable endpoint" }).click();
     await page.locator(".facts").getByText("disabled").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Send test event" }).count()).toBe(0);
     await more("Enable without replay");

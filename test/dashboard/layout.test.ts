@@ -172,6 +172,7 @@ it("every dialog is accessible in both themes", async () => {
     ["deliveries", "Retry deliveries"],
     [pages["endpoint"]!, "Rotate secret"],
     [pages["endpoint"]!, "Edit"],
+    [pages["endpoint"]!, "Disable"],
     [pages["endpoint"]!, "Delete"],
   ] as const) {
     await settle(path);

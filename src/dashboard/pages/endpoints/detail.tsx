@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
+import { isSuccess } from "../../../contract/is-success.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { inputFieldsOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
@@ -24,6 +25,7 @@ import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Time } from "../../components/values.tsx";
 import { duration, milliseconds, percent } from "../../format.ts";
+import { outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { EnableDialog } from "../enable.tsx";
@@ -156,7 +158,7 @@ function Actions(props: {
   const call = useCall();
   const go = useGo();
   const { endpoint, path, waiting, failed, onChange, onPing } = props;
-  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "delete" | "test" | "enable">();
+  const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   // No more attempts are made of what failed before.
   const isToRetry = endpoint.health.failing_since !== null || failed > 0;
   const isEnabled = endpoint.status === "enabled";
@@ -174,7 +176,7 @@ function Actions(props: {
     { label: "Rotate secret", onSelect: () => setOpenDialog("rotate") },
     { label: "Explain", onSelect: () => go("why", endpoint.id) },
     ...(isEnabled
-      ? [{ label: "Disable", onSelect: () => void perform(setStatus("disabled")) }]
+      ? [{ label: "Disable", onSelect: () => setOpenDialog("disable") }]
       : [{ label: "Enable without replay", onSelect: () => void perform(setStatus("enabled")) }]),
     { label: "Delete", onSelect: () => setOpenDialog("delete"), isDanger: true },
   ];
@@ -208,8 +210,8 @@ function Actions(props: {
       )}
       {openDialog === "test" && (
         <TestEvent
+          endpoint={endpoint}
           path={path}
-          isLive={endpoint.livemode}
           onClose={() => {
             setOpenDialog(undefined);
             onPing();
@@ -226,6 +228,19 @@ function Actions(props: {
         />
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
+      {openDialog === "disable" && (
+        <Confirmation
+          title="Disable this endpoint?"
+          explanation={
+            <p>
+              Its deliveries wait, and events that happen meanwhile are not sent until you choose Enable and replay.
+            </p>
+          }
+          verb="Disable endpoint"
+          run={setStatus("disabled")}
+          onClose={() => setOpenDialog(undefined)}
+        />
+      )}
       {openDialog === "delete" && (
         <Confirmation
           title="Delete this endpoint?"
@@ -255,21 +270,39 @@ function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined 
 
 const PING = "webhook_endpoint.ping";
 
-/** Sends an event to this endpoint only: a ping, or in the sandbox one with a sample object. */
-function TestEvent({ path, isLive, onClose }: { path: string; isLive: boolean; onClose: () => void }) {
+/** An attempt ends within 10 s. */
+const ANSWER_MILLISECONDS = 15_000;
+const POLL_MILLISECONDS = 250;
+
+/** Sends a ping to this endpoint, or in the sandbox an event with a sample object, and reports the response. */
+function TestEvent({ endpoint, path, onClose }: { endpoint: WebhookEndpoint; path: string; onClose: () => void }) {
   const call = useCall();
+  const { id, livemode: isLive } = endpoint;
   const [type, setType] = useState<string>(PING);
+  const responseTo = async (event: string) => {
+    const list = withQuery("/v1/deliveries", { event, endpoint: id });
+    for (let waited = 0; waited < ANSWER_MILLISECONDS; waited += POLL_MILLISECONDS) {
+      const [delivery] = (await call<{ data: Delivery[] }>("GET", list)).data;
+      if (delivery !== undefined && delivery.attempt_count > 0) {
+        return [delivery.last_status_code, delivery.last_error] as const;
+      }
+      await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    }
+    return undefined;
+  };
   const types = isLive ? [PING] : [PING, ...EVENT_TYPES.filter((name) => name !== PING)];
   return (
     <Dialog title="Send a test event" onClose={onClose} isForm={false}>
-      <p>It is sent to this endpoint only, whatever the endpoint subscribes to.</p>
+      <p>The endpoint receives it whatever it subscribes to.{!isLive && " Connected listeners receive it too."}</p>
       <Form
         submit="Send"
         fields={["type"]}
         onCancel={onClose}
         run={async () => {
           const event = await call<Event>("POST", `${path}/ping`, type === PING ? undefined : { type });
-          showToast(`Sent ${event.id}`);
+          const response = await responseTo(event.id);
+          const text = response === undefined ? "no response yet" : outcomeInWords(...response);
+          showToast(`${nameOfEndpoint(endpoint)}: ${text}`, response !== undefined && isSuccess(response[0]));
           onClose();
         }}
       >

@@ -157,7 +157,7 @@ export function useDocumentation(text: string): readonly Command[] {
     }));
 }
 
-/** Words of a question that do not describe what is searched for. */
+/** Words that say nothing about the subject of a question. */
 const FILLERS = new Set(
   "a all an and any anything are did do does everything for from get gets getting got has have in is it me my no not nothing of on please since that the these this to was were what which".split(
     " ",

@@ -22,7 +22,7 @@ interface VirtualListProps<Item> {
   onHold: (isHeld: boolean) => void;
 }
 
-/** A long list that scrolls with the page, and of which only the visible rows are in the DOM. */
+/** A long list that scrolls with the page. Only its visible rows are in the DOM. */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const { items = [], rowHeight, keyOf, onNearEnd, onHold } = props;
   const box = useRef<HTMLDivElement>(null);

@@ -88,7 +88,6 @@ export function EnableDialog(props: {
         <label class="check">
           <input type="checkbox" checked={isRetrying} onChange={() => setRetrying(!isRetrying)} />
           <span>
-            {" "}
             Also retry the {lost === 1 ? "delivery" : counted(lost, "delivery", "deliveries")} that failed before
           </span>
         </label>

@@ -128,7 +128,7 @@ export function plain({ code, summary, evidence, action, fix }: Finding) {
   const timeless = (text: string | null) =>
     text
       ?.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, "T")
-      // On a busy machine, also what was measured may have taken seconds.
+      // On a busy machine, an attempt may take seconds.
       .replaceAll(/(?<=\bin )\d+(\.\d)? m?s\b|\b\d+(\.\d)? m?s(?= earlier\b)/g, "N ms")
       .replaceAll(/\b\d+(\.\d)? (ms|s)\b/g, "N $2") ?? null;
   return { code, summary: timeless(summary), evidence: timeless(evidence), action, fix };

@@ -62,7 +62,7 @@ export async function buildGuides(root, folder) {
     const scrolled = rendered
       .replaceAll(/<table>(?=\s*<thead>\s*<tr>\s*<th>Flag<)/g, '<table class="flags">')
       .replaceAll(/<(pre|table)(?=[ >])/g, '<$1 tabindex="0"');
-    const content = withNote(page, scrolled);
+    const content = withParent(page, scrolled);
     const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
     writeFileSync(
       join(folder, `${page.name}.html`),
@@ -81,18 +81,10 @@ export async function buildGuides(root, folder) {
   writeFileSync(join(folder, "search.json"), JSON.stringify(entries));
 }
 
-/** What differs when the package was installed in a project, or where a part of a page belongs. */
-function withNote({ file, name, text }, content) {
-  const up =
-    file === "commands.md" && name !== "commands" ? '<p class="up"><a href="commands.html">Commands</a></p>\n' : "";
-  const types =
-    up === "" && file !== "README.md" && file !== "commands.md" && /^(?:\w+=\S+ )?service /m.test(codeOf(text));
-  const note = `<p class="note">Commands begin with <code>service</code> here. In a project, type <code>npx service-cli</code> instead.</p>`;
-  return `${up}${types ? content.replace("</h1>", `</h1>\n${note}`) : content}`;
-}
-
-function codeOf(text) {
-  return [...text.matchAll(/^```sh.*\n([^]*?)^```$/gm)].map(([, code]) => code).join("");
+/** Adds a link to the page that a part belongs to. */
+function withParent({ file, name }, content) {
+  const isPart = file === "commands.md" && name !== "commands";
+  return isPart ? `<p class="up"><a href="commands.html">Commands</a></p>\n${content}` : content;
 }
 
 /** Returns the lists of docs/README.md. */

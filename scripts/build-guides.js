@@ -35,7 +35,7 @@ export async function buildGuides(root, folder) {
     if (name.endsWith(".woff2")) copyFileSync(join(fonts, name), join(folder, name));
   const docs = join(root, "docs");
   for (const name of readdirSync(docs)) if (name.endsWith(".svg")) copyFileSync(join(docs, name), join(folder, name));
-  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES, siteHeader } = await contract(root);
+  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES, introduction, siteHeader } = await contract(root);
   const groups = groupsOf(docs);
   const pages = groups.flatMap(({ pages }) => pages.flatMap(({ file }) => pagesOf(docs, file)));
   const home = { file: "README.md", name: "index", title: "Documentation", text: read(docs, "README.md") };
@@ -43,6 +43,12 @@ export async function buildGuides(root, folder) {
     pages.flatMap(({ file, name, text }) => sectionsOf(text).map(({ id }) => [`${file}#${id}`, `${name}.html#${id}`])),
   );
   const entries = [
+    ...sectionsOf(introduction("", "")).map(({ id, heading, words }) => ({
+      title: heading,
+      page: "API",
+      url: `/docs#${id}`,
+      words,
+    })),
     ...OPERATIONS.map(({ name, summary, details = "", method, path }) => {
       const { labels } = RESOURCES[kindOfPath(path)];
       const url = `/docs/reference/${referenceName(labels)}.html#${name}`;
@@ -292,6 +298,7 @@ async function contract(root) {
         'export { ERRORS } from "./src/contract/errors.ts";',
         'export { EVENT_TYPES } from "./src/contract/event-types.ts";',
         'export { RESOURCES, kindOfPath } from "./src/contract/resources.ts";',
+        'export { introduction } from "./src/platform/api/openapi/introduction.ts";',
         'export { siteHeader } from "./src/platform/api/docs/site.ts";',
       ].join("\n"),
       resolveDir: root,

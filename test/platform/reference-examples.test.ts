@@ -10,9 +10,11 @@ type Json = any;
 const platform = kitPlatform();
 const receiver = createServer((_request, response) => response.writeHead(500).end());
 let paths: Json;
+let schemas: Json;
 
 beforeAll(async () => {
-  paths = ((await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as { paths: Json }).paths;
+  const document: Json = await (await fetch(`${platform.baseUrl}/openapi.json`)).json();
+  [paths, schemas] = [document.paths, document.components.schemas];
   await once(receiver.listen(0, "127.0.0.1"), "listening");
 });
 
@@ -130,6 +132,73 @@ it.each(Object.keys(CHANGES))("shows the response to %s as it is", async (operat
   const [status] = Object.keys(responses);
   const response = await request(method, path.replace("{id}", String(id)), bodyOf(path, method.toLowerCase()));
   expect(masked(response)).toEqual(masked(responses[status!].content[JSON_TYPE].example));
+});
+
+/** Returns the error examples on the pages of the reference: the problem for each operation's ID and code. */
+async function errorExamples(): Promise<Record<string, Record<string, Json>>> {
+  const textOf = async (path: string) => (await fetch(platform.baseUrl + path)).text();
+  const pages = new Set((await textOf("/docs")).match(/\/docs\/reference\/[\w-]+\.html/g));
+  const html = (await Promise.all([...pages].map(textOf))).join("");
+  const articles = html.split('<article id="').slice(1);
+  return Object.fromEntries(articles.map((article) => [article.split('"', 1)[0], problemsIn(article)]));
+}
+
+function problemsIn(article: string): Record<string, Json> {
+  const found = article.matchAll(/<summary>\d+ <code>(\w+)<.*?<pre[^>]*><code>(.*?)<\/code><\/pre>/gs);
+  return Object.fromEntries(
+    [...found].map(([, code, text]) => [
+      code,
+      JSON.parse(text!.replaceAll(/<[^>]*>/g, "").replaceAll(/&#(\d+);/g, (_all, at) => String.fromCharCode(at))),
+    ]),
+  );
+}
+
+/** Sends the request that causes an error: an empty body, a wrong value, an unknown parameter or an unknown ID. */
+async function problemOf(key: string, method: string, path: string, body?: string): Promise<Json> {
+  const headers = { Authorization: `Bearer ${key}`, "Content-Type": JSON_TYPE };
+  const response = await fetch(platform.baseUrl + path, { method, headers, ...(body !== undefined && { body }) });
+  return { ...((await response.json()) as object), request_id: "" };
+}
+
+it("shows the errors of each operation that takes a key as they are", async () => {
+  await platform.reset();
+  const shown = await errorExamples();
+  const { key: other } = await request("POST", "/v1/api_keys", { name: "other", scopes: ["listen:read"] });
+  const wrong: string[] = [];
+  const counts: Record<string, number> = {};
+  for (const [path, methods] of Object.entries<Json>(paths)) {
+    for (const [verb, { operationId, requestBody, parameters = [], security }] of Object.entries<Json>(methods)) {
+      if (!("apiKey" in security[0])) continue;
+      const method = verb.toUpperCase();
+      const url = path.replace("{id}", parameters.find((one: Json) => one.name === "id")?.schema.examples[0]);
+      const body = requestBody === undefined ? undefined : JSON.stringify(bodyOf(path, verb));
+      const send: Record<string, () => Promise<Json>> = {
+        insufficient_scope: () => problemOf(other, method, url, body),
+        not_found: () => problemOf(platform.apiKey, method, url, body),
+        invalid_request: () => problemOf(platform.apiKey, method, `${url}?unknown=true`),
+      };
+      if (requestBody !== undefined) {
+        const { $ref = "", ...inline } = requestBody.content[JSON_TYPE].schema;
+        const schema = schemas[$ref.split("/").at(-1)] ?? inline;
+        const value = requestBody.required ? {} : { [Object.keys(schema.properties)[0]!]: 0.5 };
+        send["invalid_request"] = () => problemOf(platform.apiKey, method, url, JSON.stringify(value));
+      }
+      for (const [code, problem] of Object.entries(shown[operationId]!)) {
+        if (!(code in send)) continue;
+        counts[code] = (counts[code] ?? 0) + 1;
+        const real = await send[code]!();
+        const expected = { ...problem, request_id: "" };
+        if (JSON.stringify(real) !== JSON.stringify(expected))
+          wrong.push(JSON.stringify([operationId, expected, real]));
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(counts).toEqual({
+    invalid_request: expect.any(Number),
+    insufficient_scope: expect.any(Number),
+    not_found: expect.any(Number),
+  });
 });
 
 /** Returns a response without what differs each time: IDs, times, secrets, counts of what the sandbox has. */

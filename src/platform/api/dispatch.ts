@@ -166,6 +166,7 @@ function send(reply: FastifyReply, status: number, json: string | Buffer): Fasti
   return reply.code(status).header("Content-Type", "application/json; charset=utf-8").send(json);
 }
 
-function sandboxOnly(operation: Route): ApiError {
+/** Returns the error for a live credential. */
+export function sandboxOnly(operation: Pick<Route, "summary">): ApiError {
   return new ApiError("sandbox_only", `"${operation.summary}" works with a sandbox credential only.`);
 }

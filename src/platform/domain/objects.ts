@@ -131,14 +131,20 @@ export async function actOnObject(
   const isMoved = await moveObject(tx, kind, key, { from, to, set: Object.fromEntries(set) });
   const row = await existingObject(tx, tenant, kind, id);
   if (!isMoved) {
-    const status = row["status"] as string;
-    const detail = `${RESOURCES[kind].label} ${id} is ${status}: only a ${from} ${nounOf(kind)} can change to ${to}.`;
-    throw new ApiError("invalid_transition", detail, { members: { current: status } });
+    throw finalStatus(kind, { id, status: row["status"] as string, to });
   }
   await obeyRule(tx, kind, row, { ...row, status: from });
   const object = toObject(kind, row, tenant);
   await emit(tx, context, { type: `${kind}.${to}` as EventType, object });
   return object;
+}
+
+/** Returns the error for an object whose status is final. */
+export function finalStatus(kind: ObjectKind, { id, status, to }: Record<"id" | "status" | "to", string>): ApiError {
+  const { label, statuses = {} } = resourceOf(kind);
+  const [initial] = Object.keys(statuses);
+  const detail = `${label} ${id} is ${status}: only a ${initial} ${nounOf(kind)} can change to ${to}.`;
+  return new ApiError("invalid_transition", detail, { members: { current: status } });
 }
 
 /** Throws the ApiError of the resource's rule, if it has one that the change breaks. */

@@ -170,7 +170,11 @@ async function findSnapshot(queries: Queries, tenant: Tenant, name: string): Pro
   const snapshots = await listSnapshots(queries, tenant.account.id);
   const found = snapshots.find((one) => nameOf(one) === name);
   if (found !== undefined) return found;
-  const names = snapshots.map(nameOf);
+  throw unknownSnapshot(name, snapshots.map(nameOf));
+}
+
+/** Returns the error for a name that none of the snapshots has. */
+export function unknownSnapshot(name: string, names: readonly string[]): ApiError {
   const guesses = nearest(name, names);
   const help =
     guesses.length > 0
@@ -178,7 +182,7 @@ async function findSnapshot(queries: Queries, tenant: Tenant, name: string): Pro
       : names.length > 0
         ? ` Existing snapshots: ${names.join(", ")}.`
         : " The sandbox has no snapshots.";
-  throw new ApiError("not_found", `The snapshot ${JSON.stringify(shorten(name))} does not exist.${help}`);
+  return new ApiError("not_found", `The snapshot ${JSON.stringify(shorten(name))} does not exist.${help}`);
 }
 
 function nameOf({ name }: SnapshotRow): string {

@@ -55,13 +55,18 @@ export async function inviteUser(tx: Transaction, tools: InviteTools, accountId:
   const isNew = await insertUser(tx, created);
   const row = isNew ? created : await findUserByEmail(tx, created.email_key);
   if (row === undefined || row.account_id !== accountId || row.role !== "member" || row.password !== null) {
-    const errors = [{ pointer: "/email", code: "taken", detail: "another user has this email address" }];
-    throw new ApiError("email_taken", "Another user has that email address.", { members: { errors } });
+    throw emailTaken();
   }
   if (!isNew) await deleteLinksOfUser(tx, row.id);
   const token = await createLinkToken(tx, tools, { userId: row.id, invitation: true, now });
   const user = toUser(row, "", now + INVITATION_SECONDS * 1000);
   return { ...user, invitation_url: `${tools.baseUrl()}/invitation?token=${token}` };
+}
+
+/** Returns the error for the address of a user who cannot be invited. */
+export function emailTaken(): ApiError {
+  const errors = [{ pointer: "/email", code: "taken", detail: "another user has this email address" }];
+  return new ApiError("email_taken", "Another user has that email address.", { members: { errors } });
 }
 
 const MAX_KEYS_LISTED = 100;

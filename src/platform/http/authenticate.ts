@@ -116,7 +116,7 @@ export function assertSession({ role }: Caller, requiredRole: "member" | "owner"
 }
 
 /** Throws ApiError 403 if the caller lacks the scope. */
-export function assertScope(caller: Caller, scope: Scope): void {
+export function assertScope(caller: Pick<Caller, "scopes">, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
   throw insufficientScope(`Requires the scope ${scope}, which the credential does not have.`, [scope]);
 }

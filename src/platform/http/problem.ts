@@ -144,5 +144,10 @@ const REQUEST_ID = "req_4Vf8aTqz0bKm2sNw9XyRcd";
 /** Returns the problem details of an error response with this code. */
 export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {
   const { detail, ...members } = ERROR_GUIDES[code].example;
-  return toProblem(new ApiError(code, detail, { members }), REQUEST_ID, baseUrl);
+  return problemExample(new ApiError(code, detail, { members }), baseUrl);
+}
+
+/** Returns the problem details of an error in an example. */
+export function problemExample(error: ApiError, baseUrl: string): Problem {
+  return toProblem(error, REQUEST_ID, baseUrl);
 }

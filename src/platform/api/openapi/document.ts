@@ -3,32 +3,9 @@ import { OAUTH_PATHS, SCOPES, oauthScopeName } from "../../../contract/scopes.ts
 import { IDENTIFIER_HEADER, SIGNATURE_HEADER } from "../leak-reports.ts";
 import { DELIVERY_HEADERS, furtherPathsOf, webhooksOf } from "./further-paths.ts";
 import { headerComponents, requestHeaders, sharedResponses } from "./responses.ts";
-import { pathsOf, tagsOf } from "./paths.ts";
+import { pathsOf, tagGroupsOf, tagsOf } from "./paths.ts";
 import { type Json, Schemas } from "./schemas.ts";
-import { LIMITS } from "../../../contract/limits.ts";
-import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../../contract/listen.ts";
-import { PROBLEMS_PATH } from "../../http/problem.ts";
-
-/** Information that applies to every operation, in Markdown. */
-const INTRODUCTION = `Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to one account and one
-environment, live or sandbox, and cannot access anything else.
-
-**Bodies** are JSON of at most ${LIMITS.bodyBytes / 1024 ** 2} MiB. Unknown fields are rejected, never ignored. Times are UTC, \`YYYY-MM-DDTHH:MM:SSZ\`.
-
-**Lists** are newest first. \`next_cursor\` leads to the next page, with the same filters. Filters can return fewer items than
-\`limit\`, or none: continue until \`has_more\` is false.
-
-**Errors** are problem details (RFC 9457) with a stable \`code\`; [each has a page](${PROBLEMS_PATH}).
-
-**Idempotency**: send a new \`Idempotency-Key\` with every POST, and the same one when you repeat it. For ${LIMITS.idempotencySeconds / 3600} hours a
-repeated request returns the first response.
-
-**Versions**: \`Service-Version\` selects a version by its date (default: the account's pinned version).
-
-**Events** are delivered to webhook endpoints, signed, at least once. In the sandbox, \`service listen\` also receives them, over a
-WebSocket (\`${LISTEN_PATH}\`, subprotocol \`${LISTEN_SUBPROTOCOL}\`).
-
-To generate a client, use the [OpenAPI document](/openapi.json).`;
+import { introduction } from "./introduction.ts";
 
 /** Facts about the platform that serves the document. */
 interface DocumentFacts {
@@ -50,12 +27,13 @@ export function buildDocument({ baseUrl, versions, contact }: DocumentFacts): Js
       title: "Service API",
       version: versions.at(-1),
       summary: "API of a payments platform with signed webhooks",
-      description: INTRODUCTION,
+      description: introduction(baseUrl, versions.at(-1)!),
       ...(contact === undefined ? {} : { contact: contactOf(contact) }),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl, description: "This platform" }],
     tags: tagsOf(Object.keys(paths)),
+    "x-tagGroups": tagGroupsOf(Object.keys(paths)),
     paths,
     webhooks,
     components: {

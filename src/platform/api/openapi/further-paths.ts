@@ -22,6 +22,18 @@ export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string
 }
 
 const STREAM_SCOPE: Scope = "events:read";
+
+/** What the operation has in common with those of the table. */
+export const STREAM = {
+  name: "streamEvents",
+  summary: "Follow events as they happen",
+  method: "GET",
+  path: EVENT_STREAM_PATH,
+  scope: STREAM_SCOPE,
+  query: EventStreamQuery,
+  errors: ["connection_limit"],
+} as const;
+
 const STREAM_EXAMPLE = `retry: 1000
 id: evt_4Vf8aTqz0bKm2sNw9XyRcd
 event: ready
@@ -32,15 +44,9 @@ data: {"id":"evt_4Vf8aTqz0bKm2sNwAZyRce","object":"event","type":"order.complete
 `;
 
 function eventStream(schemas: Schemas, baseUrl: string): Json {
-  const rejecting = {
-    method: "GET",
-    path: EVENT_STREAM_PATH,
-    scope: STREAM_SCOPE,
-    errors: ["connection_limit"],
-  } as const;
   return {
-    operationId: "streamEvents",
-    summary: "Follow events as they happen",
+    operationId: STREAM.name,
+    summary: STREAM.summary,
     description: [
       `Requires the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment, in the order of commits. Each event is a message of the default type; an event that is replayed is sent again under the ID of its replay.`,
       "`ready` comes first. `gap` says that events between two IDs are missing: they are older than 30 days, or a failover of the database lost them.",
@@ -65,7 +71,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
         headers: headersOf(),
         content: { "text/event-stream": { schema: { type: "string" }, example: STREAM_EXAMPLE } },
       },
-      ...errorsOf(rejecting, schemas, baseUrl),
+      ...errorsOf(STREAM, schemas, baseUrl),
     },
   };
 }

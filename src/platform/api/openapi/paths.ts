@@ -3,7 +3,14 @@ import type { EventType } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { type Operation, OPERATIONS } from "../../../contract/operations.ts";
 import { RESOURCE_GUIDES } from "../../../contract/resource-guides.ts";
-import { kindOfPath, pathOf, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import {
+  kindOfPath,
+  OBJECT_KINDS,
+  pathOf,
+  resourceOf,
+  type ResourceKind,
+  RESOURCES,
+} from "../../../contract/resources.ts";
 import { Event } from "../../../contract/schemas/event.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import { exampleResponse, exampleRequest, sampleObject, statedExample } from "./examples.ts";
@@ -186,8 +193,35 @@ export function tagOf(path: string): Tag {
   return { name: labels, description: guide === undefined ? about : `${about}\n\n${guide}` };
 }
 
-/** Returns the groups of all paths, in the order of the operations. */
+/** Groups of the resources that have no objects, the last of which has all others. */
+const TAG_GROUPS: Readonly<Record<string, readonly ResourceKind[]>> = {
+  "Events and webhooks": ["event", "webhook_endpoint", "delivery", "bulk_operation", "statistics"],
+  "Webhook events": [],
+  Testing: ["test_clock", "sandbox", "fault"],
+  "Account and access": [],
+};
+
+interface TagGroup {
+  name: string;
+  tags: string[];
+}
+
+/** Returns the groups of the tags, as documentation tools know them (`x-tagGroups`). */
+export function tagGroupsOf(paths: readonly string[]): TagGroup[] {
+  const kinds = [...new Set(paths.map(kindOfPath))];
+  const grouped = new Set<ResourceKind>([...OBJECT_KINDS, ...Object.values(TAG_GROUPS).flat()]);
+  const groups = Object.entries({ Objects: OBJECT_KINDS, ...TAG_GROUPS }).map(([name, members]) => ({
+    name,
+    tags: kinds.filter((kind) => members.includes(kind as never)).map((kind) => RESOURCES[kind].labels as string),
+  }));
+  groups.find(({ name }) => name === "Webhook events")!.tags.push(WEBHOOK_TAG.name);
+  const others = kinds.filter((kind) => !grouped.has(kind)).map((kind) => RESOURCES[kind].labels);
+  groups.at(-1)!.tags.push(...others);
+  return groups;
+}
+
+/** Returns the tags of all paths, in the order of their groups. */
 export function tagsOf(paths: readonly string[]): Json[] {
-  const tags = new Map(paths.map((path) => [tagOf(path).name, tagOf(path)]));
-  return [...tags.values(), WEBHOOK_TAG].map((tag) => ({ ...tag }));
+  const tags = new Map([...paths.map(tagOf), WEBHOOK_TAG].map((tag) => [tag.name, tag]));
+  return tagGroupsOf(paths).flatMap((group) => group.tags.map((name) => ({ ...tags.get(name)! })));
 }

@@ -33,6 +33,11 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
   Unavailable: ["unavailable"],
 };
 
+/** The errors that a request to any operation can get. */
+export const GENERAL_ERRORS: readonly ErrorCode[] = Object.values(SHARED)
+  .flat()
+  .filter((code) => !["invalid_request", "insufficient_scope", "not_found"].includes(code));
+
 const SESSION_ERRORS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
 
 /** The properties that determine an operation's errors. */

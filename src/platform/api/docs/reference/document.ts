@@ -1,7 +1,11 @@
+import { type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../../../contract/errors.ts";
+
 /** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that the reference shows. */
 export interface OpenApiDocument {
   info: { title: string; version: string; summary: string; description: string };
   tags: readonly { name: string; description: string }[];
+  /** The tags in groups: an extension that documentation tools share. */
+  "x-tagGroups": readonly { name: string; tags: readonly string[] }[];
   paths: Record<string, Record<string, OperationObject>>;
   webhooks: Record<string, { post: OperationObject }>;
   components: Record<"schemas" | "responses" | "parameters", Record<string, object>>;
@@ -34,6 +38,7 @@ interface ResponseObject {
 interface MediaType {
   schema: Schema | Reference;
   example?: unknown;
+  examples?: Record<string, object>;
 }
 
 export interface Schema {
@@ -69,7 +74,8 @@ export interface Operation extends Omit<OperationObject, "parameters"> {
   parameters: readonly ParameterObject[];
   body: { schema: Schema; example: unknown } | undefined;
   success: { status: string; description: string; mediaType?: string; schema?: Schema; example?: unknown };
-  errors: readonly { status: string; description: string }[];
+  /** The codes of its error responses. */
+  errors: readonly ErrorCode[];
 }
 
 /** Follows references within one document. */
@@ -136,7 +142,9 @@ export class Documents {
         description,
         ...(reply && { mediaType: reply[0], schema: this.schema(reply[1].schema), example: reply[1].example }),
       },
-      errors: responses.filter((response) => !isSuccess(response)),
+      errors: responses
+        .filter((response) => !isSuccess(response))
+        .flatMap((response) => Object.keys(response.content?.[PROBLEM_MEDIA_TYPE]?.examples ?? {}) as ErrorCode[]),
     };
   }
 }

@@ -1,11 +1,16 @@
 import { STATUS_CODES } from "node:http";
+import { HEADERS } from "../../../../contract/headers.ts";
 import { html, Html } from "../../../http/pages/html.ts";
 import { DOCS_PATH, MISSING_PAGE, REFERENCE_PATH } from "../headers.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
+import { json, panel, samplePanel } from "./panels.ts";
 import { narrowLinks, type SiteFiles, sitePage } from "../site.ts";
-import { inProject, requestSamples, type Sample } from "./samples.ts";
+import { errorExample } from "./error-examples.ts";
+import { exampleId, inProject, requestSamples, type Sample } from "./samples.ts";
+import { GENERAL_ERRORS } from "../../openapi/responses.ts";
+import { PROBLEMS_PATH } from "../../../http/problem.ts";
 
 /**
  * Renders the API reference: an OpenAPI document as a page for each of its groups, by name, and one at "" that lists all
@@ -26,8 +31,10 @@ export function referencePages(
       pageOf(`${group.name} · API reference`, content, navigation(groups, group), files),
     ] as const;
   });
-  const menu = navigation(groups, undefined);
-  const start = html`${introduction(document, baseUrl)} ${contents(groups)}`;
+  const [lead, ...sections] = sectionsOf(document.info.description);
+  const menu = navigation(groups, undefined, sections);
+  const start = html`${introduction(document, lead!, baseUrl)}
+  ${sections.map((section) => introductionSection(section, baseUrl))} ${contents(groups)}`;
   const missing = html`<div class="row">
     <div class="text">
       <h1>Page not found</h1>
@@ -36,7 +43,7 @@ export function referencePages(
   </div>`;
   return new Map([
     ["", pageOf("API reference", start, menu, files)],
-    [MISSING_PAGE, pageOf("Page not found", missing, menu, files)],
+    [MISSING_PAGE, pageOf("Page not found", missing, navigation(groups, undefined), files)],
     ...pages,
   ]);
 }
@@ -47,6 +54,9 @@ function pageOf(title: string, content: Html, menu: Html, files: SiteFiles): str
 
 interface Group {
   name: string;
+  /** Its name in the menu, and the heading above it. */
+  label: string;
+  heading: string;
   description: string;
   operations: Operation[];
   /** True for deliveries, which a receiver handles, instead of API calls. */
@@ -57,13 +67,17 @@ function groupsOf(documents: Documents): Group[] {
   const operations = documents.operations();
   const webhooks = documents.webhooks();
   return documents.document.tags.flatMap(({ name, description }): Group[] => {
+    const heading = documents.document["x-tagGroups"].find(({ tags }) => tags.includes(name))!.name;
     const of = (list: readonly Operation[]) => list.filter(({ tags }) => tags.includes(name));
     const received = of(webhooks);
-    if (received.length === 0) return [{ name, description, areWebhooks: false, operations: of(operations) }];
+    if (received.length === 0)
+      return [{ name, label: name, heading, description, areWebhooks: false, operations: of(operations) }];
     // Their bodies are long.
     const resources = [...new Set(received.map(resourceOf))];
     return resources.map((resource) => ({
       name: `${name}: ${resource}.*`,
+      label: `${resource}.*`,
+      heading,
       description,
       areWebhooks: true,
       operations: received.filter((operation) => resourceOf(operation) === resource),
@@ -76,16 +90,25 @@ function resourceOf({ path }: Operation): string {
   return path.split(".", 1)[0]!;
 }
 
-/** Every group, and the operations of the open one. */
-function navigation(groups: readonly Group[], open: Group | undefined): Html {
+/** Every group, and the operations of the open one; without one, the sections of the introduction. */
+function navigation(groups: readonly Group[], open: Group | undefined, sections: readonly Section[] = []): Html {
   const menu = html`<nav id="menu" aria-label="Reference" popover>
     <ul>
       ${narrowLinks()}
-      <li><a href="${DOCS_PATH}" ${open === undefined && html`aria-current="page"`}>Introduction</a></li>
+      <li>
+        <a class="group" href="${DOCS_PATH}" ${open === undefined && html`aria-current="page"`}>Introduction</a>
+        ${
+          sections.length > 0 &&
+          html`<ul>
+            ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+          </ul>`
+        }
+      </li>
       ${groups.map(
-        (group) =>
+        (group, index) =>
           html`<li>
-            <a class="group" href="${hrefOf(group)}" ${group === open && html`aria-current="page"`}>${group.name}</a>
+            ${groups[index - 1]?.heading !== group.heading && html`<h2>${group.heading}</h2>`}
+            <a class="group" href="${hrefOf(group)}" ${group === open && html`aria-current="page"`}>${group.label}</a>
             ${group === open && operationLinks(group)}
           </li>`,
       )}
@@ -141,30 +164,65 @@ function hrefOf({ name }: Group, operationId?: string): string {
   return `${REFERENCE_PATH}/${idOf(name)}.html${operationId === undefined ? "" : `#${operationId}`}`;
 }
 
-function introduction({ info }: OpenApiDocument, baseUrl: string): Html {
+/** A part of the introduction: its text, and its blocks of code. */
+interface Section {
+  id: string;
+  title: string;
+  text: string;
+  blocks: { title: string; text: string }[];
+}
+
+/** Returns the parts of a Markdown text, each with a heading except for the first. */
+function sectionsOf(markdown: string): Section[] {
+  return markdown.split(/^(?=## )/m).map((section) => {
+    const [, title = "", body = ""] = /^(?:## (.*)\n)?([^]*)$/.exec(section)!;
+    const blocks = [...body.matchAll(/^```\w+ (.*)\n([^]*?)\n```$/gm)].map(([, name, text]) => ({
+      title: name!,
+      text: text!,
+    }));
+    return { id: idOf(title), title, text: body.replaceAll(/^```[^]*?^```$/gm, "").trim(), blocks };
+  });
+}
+
+function introduction({ info }: OpenApiDocument, { text }: Section, baseUrl: string): Html {
   return html`<section id="introduction" class="row">
     <div class="text">
       <h1>API reference</h1>
       <p class="lead">${info.summary}. <span class="version">Version ${info.version}.</span></p>
-      ${prose(info.description)}
+      ${prose(text)}
+    </div>
+    <div class="code">${panel("Base URL", html`<pre tabindex="0"><code>${baseUrl}</code></pre>`, true)}</div>
+  </section>`;
+}
+
+function introductionSection({ id, title, text, blocks }: Section, baseUrl: string): Html {
+  return html`<article id="${id}" class="row">
+    <div class="text">
+      <h2><a href="#${id}">${title}</a></h2>
+      ${prose(text)}
     </div>
     <div class="code">
-      ${panel("Base URL", html`<pre tabindex="0"><code>${baseUrl}</code></pre>`)}
-      ${samplePanel("Authentication", [
-        {
-          name: "curl",
-          label: "cURL",
-          text: `curl ${baseUrl}/v1/me \\\n  -H "Authorization: Bearer $SERVICE_API_KEY"`,
-        },
-        {
-          name: "node",
-          label: "Node.js",
-          text: `const response = await fetch("${baseUrl}/v1/me", {\n  headers: { Authorization: \`Bearer \${process.env.SERVICE_API_KEY}\` },\n});`,
-        },
-        { name: "cli", label: "CLI", text: inProject("service login\nservice whoami") },
-      ])}
+      ${id === "authentication" && samplePanel("Request", identitySamples(baseUrl))}
+      ${blocks.map((block) => panel(block.title, html`<pre tabindex="0"><code>${block.text}</code></pre>`, true))}
     </div>
-  </section>`;
+  </article>`;
+}
+
+/** Samples of a request with a credential, and nothing else. */
+function identitySamples(baseUrl: string): Sample[] {
+  return [
+    {
+      name: "curl",
+      label: "cURL",
+      text: `curl ${baseUrl}/v1/me \\\n  -H "Authorization: Bearer $SERVICE_API_KEY"`,
+    },
+    {
+      name: "node",
+      label: "Node.js",
+      text: `const response = await fetch("${baseUrl}/v1/me", {\n  headers: { Authorization: \`Bearer \${process.env.SERVICE_API_KEY}\` },\n});\nconsole.log(await response.json());`,
+    },
+    { name: "cli", label: "CLI", text: inProject("service login\nservice whoami") },
+  ];
 }
 
 function groupSection(
@@ -185,8 +243,16 @@ function groupSection(
   </section>`;
 }
 
+/** Headers that many operations take, with the section of the introduction that explains each. */
+const SECTIONS_OF_HEADERS: Readonly<Record<string, string>> = {
+  [HEADERS.version]: "versions",
+  [HEADERS.idempotencyKey]: "idempotency",
+};
+
 function operationSection(documents: Documents, operation: Operation, baseUrl: string): Html {
-  const { operationId, method, path, body, success, errors } = operation;
+  const { operationId, method, path, body, success } = operation;
+  const shared = operation.parameters.filter(({ name }) => name in SECTIONS_OF_HEADERS);
+  const own = operation.parameters.filter((parameter) => !shared.includes(parameter));
   const takesKey = (operation.security ?? []).some((scheme) => "apiKey" in scheme);
   const isStream = success.mediaType === "text/event-stream";
   return html`<article id="${operationId}" class="row" data-method="${method}" data-path="${path}">
@@ -209,21 +275,38 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
             ${attributes(documents, success.schema, { showsRequired: false })}
           </details>`
       }
-      ${parameterLists(documents, operation.parameters, ["header"])}
-      <details class="errors">
-        <summary>Errors</summary>
-        ${errors.map(
-          ({ status, description }) =>
-            html`<h4>${status} ${STATUS_CODES[status]}</h4>
-              ${prose(description)}`,
-        )}
-      </details>
+      ${parameterLists(documents, own, ["header"])}
+      ${
+        shared.length > 0 &&
+        html`<p class="type">
+          Optional headers:
+          ${shared.map(({ name }, at) => html`${at > 0 && ", "}<a href="${DOCS_PATH}#${SECTIONS_OF_HEADERS[name]}"><code>${name}</code></a>`)}
+        </p>`
+      }
     </div>
     <div class="code">
       ${takesKey && samplePanel("Request", requestSamples(operation, baseUrl), !isStream)}
-      ${responsePanel(operation.success)}
+      ${responsePanel(operation.success)} ${errorPanel(operation, baseUrl)}
     </div>
   </article>`;
+}
+
+/** The errors of an operation besides those that any request can get, each with an example. */
+function errorPanel(operation: Operation, baseUrl: string): Html {
+  const codes = operation.errors.filter((code) => !GENERAL_ERRORS.includes(code));
+  const list = codes.map((code) => errorExample(code, operation.operationId, exampleId(operation), baseUrl));
+  return panel(
+    "Errors",
+    html`${list.map(
+        ({ code, status, title, problem }) =>
+          html`<details class="error">
+            <summary>${status} <code>${code}</code></summary>
+            <p><a href="${PROBLEMS_PATH}/${code}">${title}</a></p>
+            <pre tabindex="0"><code>${json(problem)}</code></pre>
+          </details>`,
+      )}
+      <p>Any request can also get one of the <a href="${DOCS_PATH}#errors">general errors</a>.</p>`,
+  );
 }
 
 function webhookSection(documents: Documents, operation: Operation): Html {
@@ -272,29 +355,6 @@ function responsePanel({ status, example, mediaType }: Operation["success"]): Ht
   return panel(title, html`<pre tabindex="0"><code>${text}</code></pre>`, true);
 }
 
-function samplePanel(title: string, samples: readonly Sample[], canBeTried = false): Html {
-  return html`<figure class="panel samples">
-    <figcaption>
-      <span>${title}</span>
-      <span class="languages" role="group" aria-label="Language">
-        ${samples.map(({ name, label }) => html`<button type="button" data-choose="${name}" hidden>${label}</button>`)}
-      </span>
-      ${canBeTried && html`<button type="button" data-try hidden>Try it</button>`}
-      <button type="button" data-copy hidden>Copy</button>
-    </figcaption>
-    ${samples.map(({ name, text }) => html`<pre tabindex="0" data-sample="${name}"><code>${text}</code></pre>`)}
-  </figure>`;
-}
-
-function panel(title: string, content: Html, canBeCopied = false): Html {
-  return html`<figure class="panel">
-    <figcaption>
-      <span>${title}</span> ${canBeCopied && html`<button type="button" data-copy hidden>Copy</button>`}
-    </figcaption>
-    ${content}
-  </figure>`;
-}
-
 function methodBadge(method: string): Html {
   return html`<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
@@ -304,30 +364,4 @@ function idOf(group: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z]+/g, "-")
     .replace(/-$/, "");
-}
-
-/** Renders indented JSON with keys and values highlighted. */
-function json(value: unknown, indent = ""): Html {
-  const inner = `${indent}  `;
-  if (Array.isArray(value))
-    return block(
-      "[",
-      "]",
-      value.map((item) => html`${inner}${json(item, inner)}`),
-      indent,
-    );
-  if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value).map(
-      ([key, member]) => html`${inner}<span class="key">${JSON.stringify(key)}</span>: ${json(member, inner)}`,
-    );
-    return block("{", "}", members, indent);
-  }
-  return typeof value === "string"
-    ? html`<span class="string">${JSON.stringify(value)}</span>`
-    : html`<span class="literal">${JSON.stringify(value)}</span>`;
-}
-
-function block(open: string, close: string, lines: readonly Html[], indent: string): Html {
-  if (lines.length === 0) return html`${open}${close}`;
-  return new Html(`${open}\n${lines.map(({ text }) => text).join(",\n")}\n${indent}${close}`);
 }

@@ -99,7 +99,8 @@ function examplePath(operation: Operation): string {
   return operation.path.replace("{id}", exampleId(operation));
 }
 
-function exampleId({ parameters }: Operation): string {
+/** Returns the example of the ID in an operation's path. */
+export function exampleId({ parameters }: Operation): string {
   const { schema } = parameters.find((parameter) => parameter.in === "path") ?? {};
   const example = schema?.examples?.[0];
   return typeof example === "string" ? example : "{id}";

@@ -1,0 +1,84 @@
+import type { TSchema } from "typebox";
+import { type ErrorCode, ERRORS } from "../../../../contract/errors.ts";
+import { kindOfId } from "../../../../contract/ids.ts";
+import { type Operation, OPERATIONS } from "../../../../contract/operations.ts";
+import { kindOfPath, OBJECT_KINDS, resourceOf } from "../../../../contract/resources.ts";
+import type { FieldError, Problem } from "../../../../contract/schemas/problem.ts";
+import { type ApiError, invalidFields, missing } from "../../../domain/api-error.ts";
+import { finalStatus } from "../../../domain/objects.ts";
+import { unknownSnapshot } from "../../../domain/sandbox.ts";
+import { emailTaken } from "../../../domain/users.ts";
+import { assertScope } from "../../../http/authenticate.ts";
+import { exampleProblem, problemExample } from "../../../http/problem.ts";
+import { checkOf, compileQuery } from "../../../http/validate.ts";
+import { sandboxOnly } from "../../dispatch.ts";
+import { STREAM } from "../../openapi/further-paths.ts";
+
+/** What the examples depend on. */
+type DescribedOperation = Pick<Operation, "path" | "scope" | "session" | "summary" | "body" | "query">;
+
+/** An error response of an operation. */
+export interface ErrorExample {
+  code: ErrorCode;
+  status: number;
+  title: string;
+  problem: Problem;
+}
+
+/**
+ * Returns an example of an operation's error response with this code: the one that the platform itself would return, if
+ * its text depends on the operation.
+ */
+export function errorExample(code: ErrorCode, operationId: string, id: string, baseUrl: string): ErrorExample {
+  const operation = [...OPERATIONS, STREAM].find(({ name }) => name === operationId);
+  const thrown = operation && errorOf(code, operation, id);
+  const problem = thrown === undefined ? exampleProblem(code, baseUrl) : problemExample(thrown, baseUrl);
+  return { code, ...ERRORS[code], problem };
+}
+
+function errorOf(code: ErrorCode, operation: DescribedOperation, id: string): ApiError | undefined {
+  const { path, scope, session } = operation;
+  const kind = kindOfPath(path);
+  switch (code) {
+    case "invalid_request":
+      return invalidRequest(operation);
+    case "insufficient_scope":
+      return scope === null ? undefined : thrownBy(() => assertScope({ scopes: [] }, scope));
+    case "sandbox_only":
+      return sandboxOnly(operation);
+    case "not_found": {
+      const named = kindOfId(id);
+      return named === undefined ? unknownSnapshot(id, []) : thrownBy(() => missing(named, id));
+    }
+    case "email_taken":
+      return session === undefined ? undefined : emailTaken();
+    case "invalid_transition": {
+      const { to } = resourceOf(kind).actions![path.split("/").at(-1)!]!;
+      const [, ...finals] = Object.keys(resourceOf(kind).statuses!);
+      return finalStatus(
+        OBJECT_KINDS.find((one) => one === kind)!,
+        { id, status: finals.find((one) => one !== to)!, to },
+      );
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the error of an empty body, a body with a wrong value, or a query with an unknown parameter. */
+function invalidRequest({ body, query }: DescribedOperation): ApiError | undefined {
+  if (body === undefined) return thrownBy(() => compileQuery(query)("?unknown=true"));
+  const { required = [], properties } = body as TSchema & { required?: string[]; properties: object };
+  const [first = ""] = Object.keys(properties);
+  const errors: FieldError[] = checkOf(body)(required.length > 0 ? {} : { [first]: 0.5 });
+  return invalidFields(errors);
+}
+
+function thrownBy(run: () => unknown): ApiError | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    return error as ApiError;
+  }
+}

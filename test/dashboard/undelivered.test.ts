@@ -142,8 +142,15 @@ it("an event shows the listener that it was sent to, also after the listener's e
   await page.locator(".figures").waitFor();
   const listener = await spawnListener(env, ["--forward-to", url, "--retries", "20"]);
   await page.getByText(`1 listener connected, forwarding to ${url}`).waitFor();
+  const endpoint = { url: `${receiver.url}/off`, events: ["order.created"], description: "Archive" };
+  const { id: off } = (await board.api("POST", "/v1/webhook_endpoints", endpoint)).body;
+  await board.api("PATCH", `/v1/webhook_endpoints/${off}`, { status: "disabled" });
   const id = await order();
   const [event] = (await board.api("GET", `/v1/events?related=${id}`)).body.data;
+  await board.show(`sandbox/endpoints/${off}`);
+  await page.getByRole("button", { name: "Enable and replay" }).click();
+  await page.getByRole("dialog").getByText("The connected listener receives the replayed events too").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await board.show(`sandbox/events/${event.id}`);
   const row = page
     .getByLabel("Listeners that the event was sent to")

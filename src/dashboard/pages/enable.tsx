@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
+import { useQuery } from "../api/store.ts";
 import { showToast } from "../components/toasts.tsx";
 import { count, counted } from "../format.ts";
 import { environment } from "../router.tsx";
@@ -48,6 +50,7 @@ export function EnableDialog(props: {
   const ofLost = useFound(id, async () => {
     return (await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...ofFailed, dry_run: true })).total;
   });
+  const listeners = useQuery<Statistics>("/v1/statistics?minutes=1").data?.listeners ?? 0;
   const { found: missed } = ofMissed;
   const { found: lost = 0 } = ofLost;
   const error = ofMissed.error ?? ofLost.error;
@@ -84,6 +87,12 @@ export function EnableDialog(props: {
           ? error === undefined && "Counting the events that it missed…"
           : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
       </p>
+      {listeners > 0 && missed !== undefined && missed > 0 && (
+        <p>
+          {listeners === 1 ? "The connected listener receives" : `The ${count(listeners)} connected listeners receive`}{" "}
+          the replayed events too, even those that {listeners === 1 ? "it has" : "they have"} received before.
+        </p>
+      )}
       {lost > 0 && (
         <label class="check">
           <input type="checkbox" checked={isRetrying} onChange={() => setRetrying(!isRetrying)} />

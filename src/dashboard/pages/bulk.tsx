@@ -113,7 +113,8 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const call = useCall();
   const { value: of } = environment;
   const { items: endpoints = [] } = useEndpoints();
-  const [excluded, setExcluded] = useState<ReadonlySet<string>>(new Set());
+  /** Those whose box was changed. */
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   // Kept while the dialog is open: the endpoint may recover meanwhile.
   const [since] = useState(failingSince);
   const isFailing = typeof since === "string";
@@ -166,8 +167,10 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   groups.sort((a, b) => sumOf(b.own) - sumOf(a.own));
   const disabled = groups.filter(({ isDisabled }) => isDisabled);
   const enabled = groups.filter(({ isDisabled }) => !isDisabled);
+  // A retry to an endpoint that still fails only uses up an attempt.
+  const isChosen = (group: { id: string; isFailing: boolean }) => toggled.has(group.id) === group.isFailing;
   const chosen =
-    endpoint === undefined ? enabled.flatMap(({ id, own }) => (excluded.has(id) ? [] : own)) : (found ?? []);
+    endpoint === undefined ? enabled.flatMap((group) => (isChosen(group) ? group.own : [])) : (found ?? []);
   const total = found && sumOf(chosen);
   return (
     <BulkDialog
@@ -199,24 +202,14 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       {enabled.length > 0 && (
         <fieldset class="targets">
           <legend>Endpoints</legend>
-          {enabled.map(({ id, name, isFailing: isStillFailing, own }) => (
-            <label key={id}>
-              <input
-                type="checkbox"
-                checked={!excluded.has(id)}
-                onChange={() =>
-                  setExcluded(
-                    excluded.has(id)
-                      ? new Set([...excluded].filter((other) => other !== id))
-                      : new Set([...excluded, id]),
-                  )
-                }
-              />
+          {enabled.map((group) => (
+            <label key={group.id}>
+              <input type="checkbox" checked={isChosen(group)} onChange={() => setToggled(toggle(toggled, group.id))} />
               <span>
-                <span class="one-line">{name}</span>
+                <span class="one-line">{group.name}</span>
                 <small>
-                  {inWords(own)}
-                  {isStillFailing && <span class="bad-text"> · still failing</span>}
+                  {inWords(group.own)}
+                  {group.isFailing && <span class="bad-text"> · still failing, so a retry would probably fail</span>}
                 </small>
               </span>
             </label>
@@ -229,7 +222,9 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
           : total === undefined
             ? error === undefined && "Counting…"
             : total === 0
-              ? `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
+              ? enabled.length > 0
+                ? "Choose an endpoint."
+                : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
               : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
       </p>
       {disabled.length > 0 && (
@@ -240,12 +235,15 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       )}
       {chosen.some((one) => one.body.status === "pending") && (
         <p class="soft">
-          Retrying now uses up one attempt. If it fails, as it will where the cause is not repaired yet, the wait until
-          the next attempt doubles.
+          Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one.
         </p>
       )}
     </BulkDialog>
   );
+}
+
+function toggle(set: ReadonlySet<string>, item: string): ReadonlySet<string> {
+  return new Set(set.has(item) ? [...set].filter((other) => other !== item) : [...set, item]);
 }
 
 type Counted = { body: DeliveryBulkRetry; total: number };

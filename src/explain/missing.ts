@@ -66,21 +66,23 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   const created = timeOfId(id);
   // An ID from the future is also from before the reset, which ended the time of the test clock.
   const isReset = resetAt !== null && (created <= Date.parse(resetAt) || created > now);
+  const isObject = OBJECT_KINDS.some((object) => object === kind);
   const known = [
     isReset &&
       `The ID was created at ${time(formatTimestamp(created))}. A reset deletes objects, events and logs, and so does restoring a snapshot`,
     !isReset && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
     !isReset && RETENTION[kind],
-    newest === undefined
-      ? `${capitalized(environment)} has no events`
-      : `The newest event of ${environment} is ${newest.type} at ${time(newest.created)} (${newest.id})`,
+    isObject
+      ? ""
+      : newest === undefined
+        ? `${capitalized(environment)} has no events`
+        : `The newest event of ${environment} is ${newest.type} at ${time(newest.created)} (${newest.id})`,
   ];
-  const isObject = OBJECT_KINDS.some((object) => object === kind);
   return {
     code: "not_found",
     subject: id,
     summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
-    evidence: known.filter(Boolean).join(". "),
+    evidence: known.filter(Boolean).join(". ") || null,
     ...(isReset
       ? isObject || kind === "event" || kind === "delivery"
         ? { action: "See the newest events", fix: "service events list" }

@@ -48,9 +48,9 @@ function Notice({ onRetry }: { onRetry: () => void }) {
     <section class="outage answer bad" role="alert">
       <p>The platform cannot be reached.</p>
       <p class="evidence">
-        Anything below is from before {clockTime(since)}. The page tries again every two seconds, and continues as soon
-        as there is a connection. On your own machine, start the platform again as before, with <code>service dev</code>{" "}
-        or <code>service serve</code> and the same flags.
+        What you see is from {clockTime(since)}. The page tries again every two seconds, and continues as soon as there
+        is a connection. On your own machine, start the platform again as before, with <code>service dev</code> or{" "}
+        <code>service serve</code> and the same flags.
       </p>
       <div class="row-actions remedy">
         <button type="button" onClick={onRetry}>

@@ -28,8 +28,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   "": "home dashboard",
 };
 const PAGES = SECTIONS.flatMap(({ links }) => links);
-/** Recent pages before anything is typed: the rest is found by their names. */
-const RECENT_SHOWN = 5;
+/** Before anything is typed: the rest is found by its name. */
+const FIRST_GROUPS = ["This page", "Recent", "Pages"] as const;
+const FIRST_SHOWN = 5;
 
 /** The actions of the page, by the text of their buttons. */
 function actionsOfPage(): Command[] {
@@ -53,7 +54,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { current: actions } = useRef(actionsOfPage());
   const endpoints = useEndpoints().items ?? [];
   const wanted = text.trim();
-  const found = useFound(/\w:/.test(wanted) ? "" : wanted);
+  const asked = wanted.replace(/^why\s+/i, "");
+  const found = useFound(/\w:/.test(asked) ? "" : asked);
   const documented = useDocumentation(wanted);
   const other = environment.value === "live" ? "sandbox" : "live";
   const all: Command[] = [
@@ -166,12 +168,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
     const searched = `${label} ${aliases}`.toLowerCase();
     return words.every((word) => searched.includes(word));
   };
-  const older = new Set(all.filter(({ group }) => group === "Recent").slice(RECENT_SHOWN));
-  const matching = all.filter((command) =>
-    wanted === "" ? command.group !== "Endpoints" && !older.has(command) : isMatch(command),
-  );
+  const matching =
+    wanted === ""
+      ? FIRST_GROUPS.flatMap((name) => all.filter(({ group }) => group === name).slice(0, FIRST_SHOWN))
+      : all.filter(isMatch);
   const commands = [
-    ...idCommands(wanted.replace(/^why\s+/i, "")),
+    ...idCommands(asked),
     ...cliCommands(wanted),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
     ...matching,

@@ -270,7 +270,8 @@ function SubscriptionsField(props: {
     <fieldset class="checks">
       <legend>{label}</legend>
       {box("*", "* (all)")}
-      <ul>
+      {/* All of them are covered by the one above. */}
+      <ul hidden={chosen.includes("*")}>
         {SUBSCRIPTIONS.map(({ wildcard, types }) => (
           <li key={wildcard}>
             {box(wildcard)}

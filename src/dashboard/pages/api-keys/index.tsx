@@ -45,7 +45,7 @@ function KeyList() {
   return (
     <Page
       title="API keys"
-      subtitle={["Give each service its own restricted key.", sandboxTimes()].filter(Boolean).join(" ")}
+      subtitle="Give each service its own restricted key."
       actions={<CreateResource<ApiKey> kind="api_key" label="Create key" title="Create an API key" onSaved={keep} />}
     >
       <LeakReports keys={(pages.items ?? []).filter(isLeaked)} />
@@ -306,9 +306,7 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
 /** Keys belong to an environment, which decides when they expire. */
 function sandboxTimes(): string | undefined {
   const { value: offset } = clockOffset;
-  return offset > 0
-    ? `Created and Expires are in the sandbox's time, ${duration(offset / 1000)} ahead; Last used is in real time.`
-    : undefined;
+  return offset > 0 ? `Times are sandbox time, ${duration(offset / 1000)} ahead, except Last used` : undefined;
 }
 
 function scopesOf({ scopes }: ApiKey): string {

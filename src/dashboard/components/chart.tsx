@@ -14,12 +14,13 @@ const TICK_STEPS = [10, 30, 60, 240, 1440] as const;
 
 /** The attempts of each interval, failed ones below the line. */
 export function AttemptsChart(props: {
-  minutes: Minutes;
+  /** Undefined while they are loaded. */
+  minutes: Minutes | undefined;
   /** True if intervals before the first attempt are left out. */
   isCut?: boolean;
   actions?: ComponentChildren;
 }) {
-  const { minutes, isCut = false, actions } = props;
+  const { minutes = [], isCut = false, actions } = props;
   const [pointed, setPointed] = useState<number>();
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
@@ -68,7 +69,7 @@ export function AttemptsChart(props: {
         </span>
         {actions}
       </figcaption>
-      <div class="plot">
+      <div class={props.minutes === undefined ? "plot unknown" : "plot"}>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
@@ -92,7 +93,9 @@ export function AttemptsChart(props: {
           <span>{count(up)}</span>
           <span>{down > 0 ? count(down) : 0}</span>
         </span>
-        {sum("succeeded") + sum("failed") === 0 && <span class="nothing">No attempts in this time</span>}
+        {props.minutes !== undefined && sum("succeeded") + sum("failed") === 0 && (
+          <span class="nothing">No attempts in this time</span>
+        )}
         <span class="times" aria-hidden="true">
           {ticksOf(minutes).map(([at, place]) => (
             <span key={at} class={place < 0.02 ? "first" : undefined} style={{ left: `${100 * place}%` }}>

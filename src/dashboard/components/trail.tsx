@@ -4,7 +4,7 @@ import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { Chain } from "../../explain/chain.ts";
 import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
-import { clockTime, count, counted, duration, milliseconds, shortTime } from "../format.ts";
+import { axisTime, clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
 import { followLink, hrefOf, Link } from "../router.tsx";
 import { errorInShort, isNotSent } from "../responses.ts";
 import { retryWait, stateOf } from "./values.tsx";
@@ -58,7 +58,7 @@ export function Trail({ chain, only }: { chain: Chain; only?: string }) {
         ))}
       </ol>
       <div class="trail-axis" aria-hidden="true">
-        <span>{lanes.length > shown.length && `and ${count(lanes.length - shown.length)} more`}</span>
+        <span>{lanes.length > shown.length ? `and ${count(lanes.length - shown.length)} more` : "not to scale"}</span>
         <div>
           {ticksOf(start, end, place, nowAt).map(({ label, at, isNow }) => (
             <span key={label} class={isNow ? "now-label" : undefined} style={{ left: `${at}%` }}>
@@ -192,14 +192,14 @@ function outcomeOf({ status_code: code, error, duration_ms: took }: Attempt): st
 function textOf({ attempts = [], status }: Delivery, [next, ...later]: readonly number[]): string {
   const last = attempts.at(-1);
   if (next !== undefined)
-    return later.length > PLANNED_SHOWN - 1 ? `about ${later.length - PLANNED_SHOWN + 1} more` : "";
+    return later.length > PLANNED_SHOWN - 1
+      ? `${later.length - PLANNED_SHOWN + 1} more until ${axisTime(later.at(-1)!, true)}`
+      : "";
   if (status === "canceled") return "canceled";
   if (last === undefined) return "waits for its endpoint";
   if (isSuccess(last.status_code))
-    return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} with attempt ${attempts.length}`;
-  return status === "failed"
-    ? `gave up after ${counted(attempts.length, "attempt")} (${outcomeOf(last)})`
-    : outcomeOf(last);
+    return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} at attempt ${attempts.length}`;
+  return status === "failed" ? `gave up: ${outcomeOf(last)}` : outcomeOf(last);
 }
 
 /** Returns when the attempts after the next one are likely: the wait doubles up to a maximum, for 3 days. */

@@ -65,6 +65,15 @@ export function NextAttempt({ delivery: { next_attempt: next, attempting_since: 
   return since === null ? <Time at={next} write={dueTime} /> : <Time at={since} write={progressTime} />;
 }
 
+/** The place of a value that is being loaded. */
+export function Unknown() {
+  return (
+    <span class="unknown">
+      <span class="sr-only">Loading</span>
+    </span>
+  );
+}
+
 /** The value of a header that is not stored. */
 const HIDDEN = "…";
 

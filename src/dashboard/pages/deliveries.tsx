@@ -21,6 +21,7 @@ import {
   RowTime,
   StatusCode,
   Url,
+  Unknown,
 } from "../components/values.tsx";
 import { clockTime, count, counted } from "../format.ts";
 import { errorInShort, isNotSent } from "../responses.ts";
@@ -299,7 +300,7 @@ export function DeliveryTable(props: {
             label: "Object",
             from: "tablet",
             isLong: true,
-            cell: ({ event }) => <span class="soft">{nameOfObject(event) ?? "…"}</span>,
+            cell: ({ event }) => <span class="soft">{nameOfObject(event) ?? <Unknown />}</span>,
           } satisfies Column<Delivery>,
         ]),
     ...(props.of === undefined

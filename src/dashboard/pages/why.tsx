@@ -10,7 +10,7 @@ import { AttemptsChart } from "../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
 import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../components/values.tsx";
-import { nameOfEndpoint } from "../api/endpoints.ts";
+import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
 import { ListenerResults } from "./listeners.tsx";
@@ -28,13 +28,14 @@ function nameIn(chain: Chain | undefined): string | undefined {
 /** The picture of an endpoint: its attempts. */
 function LastHour({ of }: { of: string }) {
   const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: of }));
-  return <AttemptsChart minutes={data?.minutes ?? []} />;
+  return <AttemptsChart minutes={data?.minutes} />;
 }
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
 export function Why() {
   const { id } = route.value;
   const kind = explainedKind(id);
+  const known = useEndpoints().items?.find((endpoint) => endpoint.id === id);
   const isEvent = kind === "event";
   const { explanation, error, again } = useExplanation(isEvent ? undefined : kind && id);
   // The page of an event is its explanation.
@@ -55,7 +56,10 @@ export function Why() {
   return (
     <Page
       title="Explanation"
-      back={{ href: hrefOfId(id) ?? hrefOf(""), label: nameIn(chain) ?? id }}
+      back={{
+        href: hrefOfId(id) ?? hrefOf(""),
+        label: nameIn(chain) ?? (known === undefined ? id : nameOfEndpoint(known)),
+      }}
       actions={
         <button type="button" onClick={again}>
           Explain again

@@ -1,10 +1,7 @@
 import { useState } from "preact/hooks";
-import { EVENT_TYPES } from "../../../contract/event-types.ts";
-import { isSuccess } from "../../../contract/is-success.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { inputFieldsOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { newestOf } from "../../../explain/recovery.ts";
@@ -17,15 +14,11 @@ import { environmentNow } from "../../clock.ts";
 import { Confirmation, perform } from "../../components/action.tsx";
 import { Also, Answer } from "../../components/answer.tsx";
 import { AttemptsChart } from "../../components/chart.tsx";
-import { Dialog } from "../../components/dialog.tsx";
-import { Field, Form } from "../../components/form.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
-import { showToast } from "../../components/toasts.tsx";
-import { Time } from "../../components/values.tsx";
+import { Time, Unknown } from "../../components/values.tsx";
 import { duration, milliseconds, percent } from "../../format.ts";
-import { outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { EnableDialog } from "../enable.tsx";
@@ -34,7 +27,9 @@ import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { ResourceForm } from "../resource-form.tsx";
+import { DisableEndpoint } from "./disable.tsx";
 import { RotateSecret } from "./rotate.tsx";
+import { TestEvent } from "./test-event.tsx";
 
 /** Returns true if the secret should be rotated. */
 export function isOldSecret({ secret_created: created }: WebhookEndpoint): boolean {
@@ -56,8 +51,8 @@ export function EndpointDetail({ id }: { id: string }) {
     `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
   );
   const isBack = explanation?.findings[0]?.code === "endpoint_recovered";
-  const all = statistics.data?.minutes ?? [];
-  const shown = fitting(all);
+  const all = statistics.data?.minutes;
+  const shown = all && fitting(all);
   return (
     <DetailPage
       page="endpoints"
@@ -95,7 +90,7 @@ export function EndpointDetail({ id }: { id: string }) {
               [
                 "State",
                 counts === undefined ? (
-                  "…"
+                  <Unknown />
                 ) : (
                   <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} />
                 ),
@@ -111,7 +106,11 @@ export function EndpointDetail({ id }: { id: string }) {
             ]}
           />
           {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-          <AttemptsChart minutes={shown} isCut={shown.length < all.length} actions={<RangeChoice preset="6h" />} />
+          <AttemptsChart
+            minutes={shown}
+            isCut={(shown?.length ?? 0) < (all?.length ?? 0)}
+            actions={<RangeChoice preset="6h" />}
+          />
           {failures.length > 1 && (
             <Card title="Failures" note={period}>
               <FailureTable failures={failures} />
@@ -166,10 +165,10 @@ function Actions(props: {
     setOpenDialog(undefined);
     onChange();
   };
-  const setStatus = (status: WebhookEndpoint["status"]) => async () => {
-    await call("PATCH", path, { status });
+  const enable = async () => {
+    await call("PATCH", path, { status: "enabled" });
     onChange();
-    return status === "enabled" ? "Enabled. Waiting deliveries are sent now." : "Disabled. Deliveries wait.";
+    return "Enabled. Waiting deliveries are sent now.";
   };
   const items: MenuItem[] = [
     { label: "Edit", onSelect: () => setOpenDialog("edit") },
@@ -177,7 +176,7 @@ function Actions(props: {
     { label: "Explain", onSelect: () => go("why", endpoint.id) },
     ...(isEnabled
       ? [{ label: "Disable", onSelect: () => setOpenDialog("disable") }]
-      : [{ label: "Enable without replay", onSelect: () => void perform(setStatus("enabled")) }]),
+      : [{ label: "Enable without replay", onSelect: () => void perform(enable) }]),
     { label: "Delete", onSelect: () => setOpenDialog("delete"), isDanger: true },
   ];
   return (
@@ -211,7 +210,6 @@ function Actions(props: {
       {openDialog === "test" && (
         <TestEvent
           endpoint={endpoint}
-          path={path}
           onClose={() => {
             setOpenDialog(undefined);
             onPing();
@@ -229,17 +227,7 @@ function Actions(props: {
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
       {openDialog === "disable" && (
-        <Confirmation
-          title="Disable this endpoint?"
-          explanation={
-            <p>
-              Its deliveries wait, and events that happen meanwhile are not sent until you choose Enable and replay.
-            </p>
-          }
-          verb="Disable endpoint"
-          run={setStatus("disabled")}
-          onClose={() => setOpenDialog(undefined)}
-        />
+        <DisableEndpoint id={endpoint.id} onChange={onChange} onClose={() => setOpenDialog(undefined)} />
       )}
       {openDialog === "delete" && (
         <Confirmation
@@ -268,59 +256,6 @@ function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined 
   return value === "" ? undefined : String(value);
 }
 
-const PING = "webhook_endpoint.ping";
-
-/** An attempt ends within 10 s. */
-const ANSWER_MILLISECONDS = 15_000;
-const POLL_MILLISECONDS = 250;
-
-/** Sends a ping to this endpoint, or in the sandbox an event with a sample object, and reports the response. */
-function TestEvent({ endpoint, path, onClose }: { endpoint: WebhookEndpoint; path: string; onClose: () => void }) {
-  const call = useCall();
-  const { id, livemode: isLive } = endpoint;
-  const [type, setType] = useState<string>(PING);
-  const responseTo = async (event: string) => {
-    const list = withQuery("/v1/deliveries", { event, endpoint: id });
-    for (let waited = 0; waited < ANSWER_MILLISECONDS; waited += POLL_MILLISECONDS) {
-      const [delivery] = (await call<{ data: Delivery[] }>("GET", list)).data;
-      if (delivery !== undefined && delivery.attempt_count > 0) {
-        return [delivery.last_status_code, delivery.last_error] as const;
-      }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
-    }
-    return undefined;
-  };
-  const types = isLive ? [PING] : [PING, ...EVENT_TYPES.filter((name) => name !== PING)];
-  return (
-    <Dialog title="Send a test event" onClose={onClose} isForm={false}>
-      <p>The endpoint receives it whatever it subscribes to.{!isLive && " Connected listeners receive it too."}</p>
-      <Form
-        submit="Send"
-        fields={["type"]}
-        onCancel={onClose}
-        run={async () => {
-          const event = await call<Event>("POST", `${path}/ping`, type === PING ? undefined : { type });
-          const response = await responseTo(event.id);
-          const text = response === undefined ? "no response yet" : outcomeInWords(...response);
-          showToast(`${nameOfEndpoint(endpoint)}: ${text}`, response !== undefined && isSuccess(response[0]));
-          onClose();
-        }}
-      >
-        {(error) => (
-          <Field
-            label="Type"
-            name="type"
-            value={type}
-            onInput={setType}
-            error={error}
-            options={types.map((name) => [name, name] as const)}
-          />
-        )}
-      </Form>
-    </Dialog>
-  );
-}
-
 /** Bars of a chart at least. */
 const MIN_BARS = 60;
 
@@ -337,7 +272,8 @@ function lastAttemptOf({ last_success_at: success }: StatisticsEndpoint, failure
 }
 
 function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): string {
-  return attempts === 0 ? `No attempts in the ${period}` : `${percent(failed, attempts)} failed in the ${period}`;
+  if (attempts === 0) return `No attempts in the ${period}`;
+  return `${failed === 0 ? "None" : percent(failed, attempts)} failed in the ${period}`;
 }
 
 /** Returns the median and the 95th percentile, and the limit once attempts come near it. */

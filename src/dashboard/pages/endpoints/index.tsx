@@ -11,7 +11,7 @@ import { ShownOnce } from "../../components/dialog.tsx";
 import { Empty, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
-import { CopyLine, Url } from "../../components/values.tsx";
+import { CopyLine, Unknown, Url } from "../../components/values.tsx";
 import { counted } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { Listeners } from "../listeners.tsx";
@@ -102,7 +102,7 @@ function EndpointList() {
               from: "tablet",
               cell: ({ id }) => {
                 const standing = standings.get(id);
-                return standing === undefined ? "…" : <StandingStatus standing={standing} />;
+                return standing === undefined ? <Unknown /> : <StandingStatus standing={standing} />;
               },
             },
             {
@@ -110,7 +110,7 @@ function EndpointList() {
               from: "tablet",
               cell: ({ id }) => {
                 const counts = countsOf(id);
-                return counts === undefined ? "…" : <Strip counts={counts} />;
+                return counts === undefined ? <Unknown /> : <Strip counts={counts} />;
               },
             },
             {
@@ -118,7 +118,7 @@ function EndpointList() {
               isNumber: true,
               cell: (endpoint) => {
                 const counts = countsOf(endpoint.id);
-                return counts === undefined ? "…" : <NotDelivered endpoint={endpoint} counts={counts} />;
+                return counts === undefined ? <Unknown /> : <NotDelivered endpoint={endpoint} counts={counts} />;
               },
             },
             {

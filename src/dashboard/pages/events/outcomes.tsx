@@ -3,7 +3,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
-import { stateOf } from "../../components/values.tsx";
+import { stateOf, Unknown } from "../../components/values.tsx";
 import { environment } from "../../router.tsx";
 import { timeBefore } from "./find.ts";
 
@@ -119,7 +119,7 @@ export function OutcomeOf(props: {
 }) {
   const { event, notSent = "Not sent" } = props;
   const deliveries = event === undefined ? undefined : deliveriesOf([event].flat());
-  if (deliveries === undefined) return <span class="soft">…</span>;
+  if (deliveries === undefined) return <Unknown />;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
   const all = deliveries
     .map((delivery) => stateOf(delivery) as keyof typeof SHAPES)

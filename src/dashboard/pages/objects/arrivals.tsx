@@ -16,7 +16,7 @@ import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoint
 import type { Item } from "../../api/objects.ts";
 import { follow } from "../../api/live.ts";
 import { Table } from "../../components/table.tsx";
-import { Status, stateOf } from "../../components/values.tsx";
+import { Status, stateOf, Unknown } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { isNotSent, outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link } from "../../router.tsx";
@@ -156,7 +156,7 @@ function Missing({ about, deliveries }: { about: string; deliveries: readonly De
         : own[0]!.endpoint === null
           ? nameOfListener(own[0]!.listener, undefined)
           : endpoints.items === undefined
-            ? "…"
+            ? undefined
             : "Deleted endpoint";
     return { id, name, own, endpoint };
   });
@@ -175,7 +175,7 @@ function Missing({ about, deliveries }: { about: string; deliveries: readonly De
                 class="main-link"
                 href={hrefOf("deliveries", "", { about, ...(endpoint && { endpoint: id }), ...commonStatus(own) })}
               >
-                <span title={name}>{name}</span>
+                <span title={name}>{name ?? <Unknown />}</span>
               </Link>
               <span class="narrow-only">{causeOf(own[0]!, endpoint)}</span>
               <span class="narrow-only">{statesOf(own)}</span>
@@ -187,12 +187,12 @@ function Missing({ about, deliveries }: { about: string; deliveries: readonly De
         {
           label: "Actions",
           isFor: ({ endpoint }) => endpoint !== undefined,
-          cell: ({ name, own, endpoint }) => (
+          cell: ({ id, name, own, endpoint }) => (
             <span class="row-actions">
               {endpoint?.status === "enabled" ? (
-                <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name} />
+                <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name ?? id} />
               ) : (
-                <Link class="button small" href={hrefOf("endpoints", endpoint?.id)} label={`Open ${name}`}>
+                <Link class="button small" href={hrefOf("endpoints", endpoint?.id)} label={`Open ${name ?? id}`}>
                   Open
                 </Link>
               )}

@@ -81,7 +81,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
             {referringKinds(kind).map(([other, field]) => (
               <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
             ))}
-            <RelatedEvents id={item.id} />
+            <RelatedEvents id={item.id} {...(isRoot && { title: `Events of the ${nounOf(kind)} itself` })} />
             <Json item={item} />
           </WithAside>
         </>

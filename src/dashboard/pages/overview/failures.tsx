@@ -8,16 +8,17 @@ import { quoted } from "../../../explain/finding.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { nameOfEndpoint } from "../../api/endpoints.ts";
 import { environmentNow } from "../../clock.ts";
-import { perform } from "../../components/action.tsx";
 import { Strip } from "../../components/chart.tsx";
 import { MoreMenu } from "../../components/menu.tsx";
 import { Table } from "../../components/table.tsx";
-import { None, RowTime, Status } from "../../components/values.tsx";
+import { None, RowTime, Status, Unknown } from "../../components/values.tsx";
 import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { RetryDialog } from "../bulk.tsx";
 import { EnableDialog, useMissed } from "../enable.tsx";
+import { DisableEndpoint } from "../endpoints/disable.tsx";
+import { TestEvent } from "../endpoints/test-event.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -221,7 +222,7 @@ export function NotDelivered(props: { counts: StatisticsEndpoint; endpoint: Webh
 
 function Missed({ endpoint }: { endpoint: WebhookEndpoint }): ComponentChildren {
   const { found } = useMissed(endpoint);
-  if (found === undefined) return "…";
+  if (found === undefined) return <Unknown />;
   if (found === 0) return <span class="soft">0 missed</span>;
   return (
     <Link
@@ -238,11 +239,12 @@ function Missed({ endpoint }: { endpoint: WebhookEndpoint }): ComponentChildren 
 function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Standing; isQuoted: boolean }) {
   const call = useCall();
   const [last, setLast] = useState<Attempt>();
+  const [isRead, setRead] = useState(false);
   // An endpoint may fail since before the counted time.
   const top = failures[0] ?? last;
   const key = `${endpoint?.id} ${failures[0]?.status_code} ${failures[0]?.error}`;
   useEffect(() => {
-    if (!isQuoted || endpoint === undefined || failures[0]?.status_code === null) return;
+    if (!isQuoted || endpoint === undefined || failures[0]?.status_code === null) return setRead(true);
     const read = async () => {
       for (const status of ["retrying", "failed"] as const) {
         const query = { endpoint: endpoint.id, status, limit: 1 };
@@ -252,9 +254,11 @@ function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Stand
         return setLast(attempts.at(-1));
       }
     };
-    read().catch(() => {});
+    read()
+      .catch(() => {})
+      .finally(() => setRead(true));
   }, [key]);
-  if (top === undefined) return <None />;
+  if (top === undefined) return isRead ? <None /> : <Unknown />;
   const words = outcomeInWords(top.status_code, top.error);
   const quote = quoted(last?.response_excerpt ?? null);
   return (
@@ -269,21 +273,14 @@ function RowActions(props: {
   counts: StatisticsEndpoint | undefined;
   onChange: () => void;
 }) {
-  const call = useCall();
   const { endpoint, counts, onChange } = props;
   const waiting = counts?.pending ?? 0;
-  const [isRetrying, setRetrying] = useState(false);
-  const [isEnabling, setEnabling] = useState(false);
+  const [openDialog, setOpenDialog] = useState<"retry" | "enable" | "test" | "disable">();
+  const close = () => setOpenDialog(undefined);
   const { id, health } = endpoint;
   const name = nameOfEndpoint(endpoint);
   const isEnabled = endpoint.status === "enabled";
   const undelivered = waiting > 0 ? { status: "pending" } : counts?.failed_deliveries ? { status: "failed" } : {};
-  const disable = async () => {
-    await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-    onChange();
-    return "Disabled. Deliveries wait.";
-  };
-  const ping = async () => `Sent ${(await call<{ id: string }>("POST", `/v1/webhook_endpoints/${id}/ping`)).id}`;
   return (
     <span class="row-actions">
       <Link class="button small" href={hrefOf("why", id)} label={`Why ${name}`}>
@@ -295,24 +292,26 @@ function RowActions(props: {
           { label: "Show deliveries", onSelect: () => go(hrefOf("deliveries", "", { endpoint: id, ...undelivered })) },
           ...(isEnabled
             ? [
-                { label: "Retry deliveries", onSelect: () => setRetrying(true) },
-                { label: "Send test event", onSelect: () => void perform(ping) },
-                { label: "Disable", onSelect: () => void perform(disable) },
+                { label: "Retry deliveries", onSelect: () => setOpenDialog("retry") },
+                { label: "Send test event", onSelect: () => setOpenDialog("test") },
+                { label: "Disable", onSelect: () => setOpenDialog("disable") },
               ]
             : [
                 {
                   label: "Enable and replay",
-                  onSelect: () => setEnabling(true),
+                  onSelect: () => setOpenDialog("enable"),
                 },
               ]),
         ]}
       />
-      {isEnabling && (
-        <EnableDialog endpoint={endpoint} waiting={waiting} onChange={onChange} onClose={() => setEnabling(false)} />
+      {openDialog === "enable" && (
+        <EnableDialog endpoint={endpoint} waiting={waiting} onChange={onChange} onClose={close} />
       )}
-      {isRetrying && (
-        <RetryDialog endpoint={{ id, name }} failingSince={health.failing_since} onClose={() => setRetrying(false)} />
+      {openDialog === "retry" && (
+        <RetryDialog endpoint={{ id, name }} failingSince={health.failing_since} onClose={close} />
       )}
+      {openDialog === "test" && <TestEvent endpoint={endpoint} onClose={close} />}
+      {openDialog === "disable" && <DisableEndpoint id={id} onChange={onChange} onClose={close} />}
     </span>
   );
 }

@@ -188,19 +188,21 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
         label={
           totals.latency_p95_ms === null
             ? "median response"
-            : `median response, ${milliseconds(totals.latency_p95_ms).replace(" ", "\u00a0")} p95`
+            : `median response, p95 ${milliseconds(totals.latency_p95_ms).replace(" ", "\u00a0")}`
         }
         value={milliseconds(totals.latency_p50_ms)}
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure
-        label={`deliveries waiting${overdue >= OVERDUE_SECONDS && !isAdvancing ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
+        isNow
+        label={`${queue.pending === 1 ? "delivery" : "deliveries"} waiting now${overdue >= OVERDUE_SECONDS && !isAdvancing ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
         value={count(queue.pending)}
         href={hrefOf("deliveries", "", { status: "pending" })}
       />
       {lost > 0 && (
         <Figure
-          label={lost === 1 ? "delivery failed" : "deliveries failed"}
+          isNow
+          label={lost === 1 ? "failed delivery now" : "failed deliveries now"}
           value={count(lost)}
           href={hrefOf("deliveries", "", { status: "failed" })}
         />
@@ -209,9 +211,10 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
   );
 }
 
-function Figure({ label, value, href }: { label: string; value: string; href: string }) {
+function Figure(props: { label: string; value: string; href: string; /** Not of the range. */ isNow?: boolean }) {
+  const { label, value, href, isNow } = props;
   return (
-    <div>
+    <div class={isNow ? "now" : undefined}>
       <dt>{label}</dt>
       <dd>
         <Link href={href} label={`${value} ${label}`}>

@@ -6,6 +6,7 @@ import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "
 import { diagnose } from "../explain/diagnosis.ts";
 import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
+import { mapTexts } from "./terminal/json.ts";
 
 /** An explanation in the format of `--json` and the MCP tool. */
 export interface Explanation {
@@ -22,19 +23,26 @@ export interface Explanation {
   operation: Chain["operation"] | null;
 }
 
-/**
- * Reads the chain of an ID and finds the likely cause. `target` is where the user's application receives events. Throws
- * UserError for an ID of a kind that has no explanation.
- */
+interface ExplainOptions {
+  /** Returns text in which each command works in the user's shell. */
+  runnable: (text: string) => string;
+  /** Where the user's application receives events. */
+  target?: string | undefined;
+}
+
+/** Reads the chain of an ID and finds the likely cause. Throws UserError for an ID of a kind that has no explanation. */
 export async function explain(
   client: Client,
   id: string,
-  target?: string,
+  { runnable, target }: ExplainOptions,
 ): Promise<{ chain: Chain; explanation: Explanation }> {
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
   const chain = { ...(await readChain(apiOf(client), id, kind)), target };
-  const findings = diagnose(chain, (timestamp) => timestamp);
+  const findings = mapTexts(
+    diagnose(chain, (timestamp) => timestamp),
+    runnable,
+  );
   if (findings[0]?.code === "not_found") throw notFound(findings[0]);
   const explanation: Explanation = {
     object: "explanation",

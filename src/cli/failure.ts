@@ -2,7 +2,7 @@ import { ApiError, NetworkError, UnsafeRequestError } from "../client/errors.ts"
 import { EXIT_CODES, type ExitCode, InterruptedError, SCOPE_ADVICE, SilentExit, UserError } from "./errors.ts";
 import type { FieldError } from "../contract/schemas/problem.ts";
 import type { ProcessIo } from "./process-io.ts";
-import { compactJson } from "./terminal/json.ts";
+import { compactJson, mapTexts } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter, wrapHint } from "./terminal/wrap.ts";
@@ -112,7 +112,7 @@ export async function reportFailure(
   const failure = failureOf(error);
   stderr.write(
     own.includes("--json")
-      ? `${compactJson(failure.problem)}\n`
+      ? `${compactJson(mapTexts(failure.problem, runnable))}\n`
       : renderFailure(failure, { columns: stderr.columns, styles, runnable }),
   );
   const debug = own.includes("--debug") || Boolean(env["SERVICE_DEBUG"]);

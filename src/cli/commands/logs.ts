@@ -170,7 +170,7 @@ const MAX_REQUEST_MILLISECONDS = 60_000;
 
 type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue> & { ownReads?: true };
 
-const HIDDEN_READS = "Successful reads of `service` commands are hidden; to show them, pass --own-reads.";
+const HIDDEN_READS = "Successful reads by this CLI are hidden. To show them, pass --own-reads.";
 
 /** What commands read themselves would hide what applications do. */
 function isOwnRead({ client, method, status }: RequestLog): boolean {

@@ -36,6 +36,8 @@ export async function serveMcp(exchange: McpExchange): Promise<void> {
       scopes: caller.scopes,
       now: Date.now,
       uuid: randomUUID,
+      // The shell of the client is unknown.
+      runnable: (text) => text,
     });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

@@ -28,7 +28,7 @@ import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
 const TOOLS: readonly Tool[] = [...API_TOOLS, ...TRIGGER_TOOLS, ...WAIT_TOOLS, ...EXPLAIN_TOOLS];
 
 /** What a server needs from its transport. */
-interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
+interface Served extends Pick<ToolSession, "client" | "now" | "uuid" | "runnable"> {
   version: string;
   /** Those that the client chose. */
   tools: readonly Tool[];
@@ -43,7 +43,7 @@ interface Served extends Pick<ToolSession, "client" | "now" | "uuid"> {
 
 /** Returns an unconnected server with resources, prompts and the given tools that the scopes allow. */
 export function createMcpServer(served: Served): Server {
-  const { client, scopes, version, tools, instructions, now, uuid, outputSchemas = false } = served;
+  const { client, scopes, version, tools, instructions, now, uuid, runnable, outputSchemas = false } = served;
   const server = new Server(
     { name: "service", version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
@@ -68,7 +68,7 @@ export function createMcpServer(served: Served): Server {
       // A disconnected client ends the whole server.
       sendNotification({ method: "notifications/progress", params: notification }).catch(() => {});
     };
-    const running = call(tool, params.arguments ?? {}, { client, signal, progress, now, uuid });
+    const running = call(tool, params.arguments ?? {}, { client, signal, progress, now, uuid, runnable });
     served.onCall?.(running);
     return await running;
   });
@@ -124,7 +124,7 @@ async function call(tool: Tool, input: Record<string, unknown>, session: ToolSes
   } catch (error) {
     // Structured content would have to match the schema of the tool's results.
     const problem = error instanceof ApiError ? { _meta: { problem: error.problem } } : {};
-    return { ...failed(wordsOf(error)), ...problem };
+    return { ...failed(session.runnable(wordsOf(error))), ...problem };
   }
 }
 

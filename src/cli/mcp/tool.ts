@@ -21,6 +21,8 @@ export interface ToolSession {
   /** Unix milliseconds. */
   now: () => number;
   uuid: () => string;
+  /** Returns text in which each command works in the shell of the server's user. */
+  runnable: (text: string) => string;
 }
 
 type Arguments = Readonly<Record<string, unknown>>;

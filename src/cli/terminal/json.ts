@@ -6,6 +6,12 @@ export function compactJson(value: unknown): string {
   return printableJson(JSON.stringify(value));
 }
 
+/** Returns a value in which each text, at any depth, is replaced. */
+export function mapTexts<Value>(value: Value, replace: (text: string) => string): Value {
+  const json = JSON.stringify(value, (_name, member: unknown) => (typeof member === "string" ? replace(member) : member));
+  return JSON.parse(json) as Value;
+}
+
 /** Indented and colored, for people. */
 export function prettyJson(value: unknown, styles: Styles): string {
   return printableJson(JSON.stringify(value, undefined, 2))

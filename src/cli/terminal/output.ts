@@ -207,8 +207,8 @@ export class Output {
   /** Prints a notice for users and logs; not with `--quiet`. */
   notice(text: string): void {
     if (this.quiet) return;
-    const line = this.json ? compactJson({ notice: text }) : this.#fitted(this.runnable(text));
-    this.#write(this.#options.stderr, line);
+    const shown = this.runnable(text);
+    this.#write(this.#options.stderr, this.json ? compactJson({ notice: shown }) : this.#fitted(shown));
   }
 
   /**
@@ -229,7 +229,8 @@ export class Output {
   warn(text: string): void {
     const { stderr } = this.#options;
     const look = { width: stderr.columns, style: (mark: string) => this.noteStyles.warn(mark) };
-    this.#write(stderr, this.json ? compactJson({ warning: text }) : wrapAfter("Warning:", this.runnable(text), look));
+    const shown = this.runnable(text);
+    this.#write(stderr, this.json ? compactJson({ warning: shown }) : wrapAfter("Warning:", shown, look));
   }
 
   /** A line for `--debug`, on stderr. */

@@ -2,6 +2,7 @@ import { NetworkError } from "../../../client/errors.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UserError } from "../../errors.ts";
+import { mapTexts } from "../../terminal/json.ts";
 import type { Output } from "../../terminal/output.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -100,16 +101,10 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
   signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
-  else await output.list(output.json ? results : results.map((result) => runnable(result, output)), RESULTS);
+  else await output.list(mapTexts(results, (text) => output.runnable(text)), RESULTS);
   const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
   output.note(`\n${summary(count("failed"), count("warning"))}`);
   return results;
-}
-
-/** Returns a result whose commands work in this shell. */
-function runnable(result: Result, output: Output): Result {
-  const { detail, advice } = result;
-  return { ...result, detail: output.runnable(detail), advice: advice && output.runnable(advice) };
 }
 
 /** A check that throws is a finding too. */

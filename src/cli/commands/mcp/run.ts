@@ -32,6 +32,7 @@ export async function runMcp(context: Context, options: McpOptions): Promise<voi
     scopes: identity.scopes,
     now: () => context.now(),
     uuid: () => context.uuid(),
+    runnable: (text) => context.output.runnable(text),
     onCall(running) {
       calls.add(running);
       void running.finally(() => calls.delete(running));

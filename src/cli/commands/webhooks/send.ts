@@ -82,8 +82,6 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
     for (let i = 0; i < flags.count; i += 1) await show(next(), url, context);
     return context.output.note("Nothing was sent.");
   }
-  // Programs get the same hint in every shell.
-  const readable = (text: string) => (context.output.json ? text : context.output.runnable(text));
   const print = context.output.stream(SENT, (sent) => linesOf(sent, context));
   const forwarder = new Forwarder({
     url,
@@ -100,7 +98,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
       const hint = isJson ? hintFor(result, address, flags, scheme) : NOT_JSON;
-      await print(sentOf(delivery, result, url, hint && readable(hint)));
+      await print(sentOf(delivery, result, url, hint && context.output.runnable(hint)));
     }
   } catch (error) {
     if (signal.aborted) context.output.notice(`Sent ${sent} of ${flags.count} deliveries`);

@@ -90,7 +90,7 @@ export const EXPLAIN_TOOLS: readonly Tool[] = [
     effect: "reads",
     output: ExplanationSchema,
     input: closed({ id: Type.String({ description: "The ID to explain" }) }),
-    run: async ({ id }, { client }) => (await explain(client, id)).explanation,
+    run: async ({ id }, { client, runnable }) => (await explain(client, id, { runnable })).explanation,
   }),
 ];
 

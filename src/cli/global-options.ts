@@ -33,7 +33,7 @@ export function addGlobalOptions<Root extends Command>(command: Root): Root {
     .addOption(new Option("--no-color", "Disable color"))
     .addOption(new Option("--no-input", "Disable prompts; fail with the name of the required flag"))
     .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
-    .addOption(new Option("-q, --quiet", "Print IDs only, without notes"))
+    .addOption(new Option("-q, --quiet", "Print IDs only, without notes; with --json, only omit the notes"))
     .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"))
     .addOption(dryRunOption().hideHelp());
 }

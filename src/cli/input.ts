@@ -3,6 +3,7 @@ import type * as inquirer from "@inquirer/prompts";
 import { isRecord } from "../contract/json.ts";
 import { InterruptedError, UsageError, UserError } from "./errors.ts";
 import type { ProcessIo } from "./process-io.ts";
+import { wrapWords } from "./terminal/wrap.ts";
 
 /** Files and standard input, as flags name them. */
 export class Input {
@@ -88,6 +89,8 @@ export interface Prompts {
   text(question: Question): Promise<string>;
   /** Asks for a line that is not echoed. */
   secret(question: Question): Promise<string>;
+  /** A question to be answered with yes or no. No is the default. */
+  confirm(question: Question): Promise<boolean>;
   /** One of several values; typing searches them. */
   one(question: Question & { choices: readonly string[] }): Promise<string>;
   /** At least one of several values. */
@@ -101,6 +104,9 @@ interface PromptOptions {
   stderr: () => NodeJS.WriteStream;
   signal: AbortSignal;
 }
+
+/** Room for the mark before a question, and for `(y/N)` and the answer after it. */
+const CONFIRM_WIDTH = 2 + 10;
 
 /** Returns the choices that contain every typed word. */
 function matching(choices: readonly string[], typed: string): string[] {
@@ -141,6 +147,18 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
             theme: theme(),
             ...(question.default === undefined ? {} : { default: question.default }),
             validate: (text) => question.problemOf?.(text) ?? true,
+          },
+          context,
+        ),
+      ),
+    confirm: (question) =>
+      ask(question, ({ confirm }, context) =>
+        confirm(
+          {
+            message: wrapWords(question.message, (stderr().columns || 80) - CONFIRM_WIDTH).join("\n"),
+            default: false,
+            // No is an answer, but no success.
+            theme: { prefix: { done: "?" } },
           },
           context,
         ),

@@ -65,12 +65,15 @@ describe("service endpoints create", () => {
     expect(session.text()).toContain("The secret is shown only once");
   });
 
-  it("warns with --quiet that the secret was not shown", async () => {
+  it("rejects --quiet before it creates an endpoint, as the secret would be lost", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.deleted", "-q"];
-    const { exitCode, stdout, stderr } = await service(args);
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^we_\w+\n$/);
-    expect(stderr).toContain(`service endpoints rotate-secret ${stdout.trim()}`);
+    const before = await json("endpoints", "list");
+    expect(await service(args)).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringContaining("To print only the secret: --json --jq .secret") as string,
+    });
+    expect(await json("endpoints", "list")).toEqual(before);
   });
 
   it.each([
@@ -165,7 +168,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
   describe("in live mode", () => {
     const live = (): CliOptions => ({ env: { ...cli.platform.env, SERVICE_API_KEY: cli.platform.liveKey } });
     const create = async (): Promise<string> => {
-      const args = ["endpoints", "create", "--live", "--url", "https://example.com/hooks", "--events", "*", "-q"];
+      const args = ["endpoints", "create", "--live", "--url", "https://example.com/hooks", "--events", "*", "--jq", ".id"];
       const { stdout, exitCode } = await service(args, live());
       expect(exitCode).toBe(0);
       return stdout.trim();

@@ -89,7 +89,7 @@ describe("a table", () => {
 
   it("shows when a delivery was created on 80 columns", async () => {
     const url = "https://hooks.example.com/deliveries";
-    const endpoint = await service("endpoints", "create", "--url", url, "--events", "order.completed", "-q");
+    const endpoint = await service("endpoints", "create", "--url", url, "--events", "order.completed", "--jq", ".id");
     await service("endpoints", "ping", endpoint, "-q");
     const lines = await linesOf(inTerminal(["deliveries", "list"], { columns: 80 }));
     expect(lines[0]).toMatch(/^ID .* CREATED$/);

@@ -265,7 +265,7 @@ describe("service webhooks send", () => {
     expect(receiver.requests.map(({ body }) => body)).toEqual([bytes, bytes]);
   });
 
-  it("exits with 1 if a receiver rejects the delivery or is not running", async () => {
+  it("exits with 1 if a receiver rejects the delivery, and with 7 if it is not running", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(500).end("boom"));
     expect(await send(receiver.url, [])).toMatchObject({
       exitCode: 1,
@@ -273,7 +273,7 @@ describe("service webhooks send", () => {
     });
     const port = await freePort();
     const { exitCode, stdout } = await send(`localhost:${port}`, ["--json"]);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(7);
     expect(JSON.parse(stdout)).toMatchObject({ status: null, error: { code: "refused" } });
   });
 

@@ -39,6 +39,7 @@ export const command: CommandDefinition = {
   commands: [
     createVerb("webhook_endpoint", ENDPOINTS, {
       about: "Create a webhook endpoint and show its signing secret, once",
+      check: (_flags, context) => rejectQuiet(context, "webhook_endpoint"),
       show: showCreated,
       examples: [
         "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
@@ -123,11 +124,6 @@ function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Contex
 
 async function showCreated(created: WebhookEndpoint, { output }: Context): Promise<void> {
   await output.object(created, ENDPOINT_WITH_SECRET);
-  if (output.quiet && !output.json) {
-    return output.warn(
-      shellCommand`The secret was not shown and cannot be shown later. To create a new one: service endpoints rotate-secret ${created.id}`,
-    );
-  }
   output.note(
     `\nThe secret is shown only once: store it in your receiver now.\nTest the endpoint:\n  ${shellCommand`service endpoints ping ${created.id}`}`,
   );

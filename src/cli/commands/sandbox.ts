@@ -6,21 +6,23 @@ import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { ResourceView } from "../terminal/view.ts";
-import { CREATED, CREATED_AT } from "../resource/columns.ts";
+import { CREATED, CREATED_AT, timeWithAge } from "../resource/columns.ts";
 import { type Idempotent, IDEMPOTENCY_KEY } from "../resource/verbs.ts";
 
 const SNAPSHOTS = "/v1/sandbox/snapshots";
 
-const SANDBOX: ResourceView<Sandbox> = {
+const viewOf = (label: string): ResourceView<Sandbox> => ({
   noun: "sandbox",
   plural: "sandboxes",
   fields: memberNamesOf("Sandbox"),
   columns: [],
   details: [
-    { label: "Reset at", text: ({ reset_at: at }) => at },
+    { label, text: ({ reset_at: at }, view) => timeWithAge(at, view) },
     { label: "Snapshot", text: ({ snapshot }) => snapshot ?? "none" },
   ],
-};
+});
+const RESET = viewOf("Reset");
+const RESTORED = viewOf("Restored");
 
 const SNAPSHOT: ResourceView<Snapshot> = {
   noun: "snapshot",
@@ -68,7 +70,7 @@ export const command: CommandDefinition = {
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
-      fields: SANDBOX,
+      fields: RESET,
       examples: ["service sandbox reset", "service sandbox reset --remove-endpoints --yes"],
       run: runReset,
     },
@@ -91,7 +93,7 @@ export const command: CommandDefinition = {
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
-      fields: SANDBOX,
+      fields: RESTORED,
       examples: ["service sandbox restore two-customers --yes"],
       run: runRestore,
     },
@@ -122,7 +124,7 @@ export const command: CommandDefinition = {
 
 async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey }: ResetFlags): Promise<void> {
   const what = removeEndpoints ? "objects, events, deliveries and endpoints" : "objects, events and deliveries";
-  await confirm(context, `Remove all ${what} of the sandbox? (y/N)`, yes);
+  await confirm(context, `Remove all ${what} of the sandbox?`, yes);
   const body = await context.request<Sandbox>({
     method: "POST",
     path: "/v1/sandbox/reset",
@@ -133,7 +135,7 @@ async function runReset(context: Context, { removeEndpoints, yes, idempotencyKey
   context.output.success(
     `All objects, events and deliveries are removed, and the sandbox clock is back to real time; ${kept} stay`,
   );
-  await context.output.object(body, SANDBOX);
+  await context.output.object(body, RESET);
 }
 
 async function runSave(context: Context, name: string, { idempotencyKey }: Idempotent): Promise<void> {
@@ -153,13 +155,13 @@ async function runRestore(context: Context, name: string, { yes, idempotencyKey 
     const { body } = await client.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
     // The platform's error for an unknown name comes before the question.
     if (body.data.some((snapshot) => snapshot.name === name)) {
-      await confirm(context, `Replace all data of the sandbox with ${name}? (y/N)`, yes);
+      await confirm(context, `Replace all data of the sandbox with ${name}?`, yes);
     }
   }
   const path = `${SNAPSHOTS}${apiPath`/${name}`}/restore`;
   const { body } = await client.request<Sandbox>({ method: "POST", path, idempotencyKey });
   context.output.success(`Restored the sandbox to ${name}`);
-  await context.output.object(body, SANDBOX);
+  await context.output.object(body, RESTORED);
 }
 
 /** Throws UsageError on a terminal whose user wants no questions. A script is not asked. */
@@ -174,6 +176,6 @@ function asks({ interactive, globals, env, stdin, stderr }: Context, yes: true |
 /** Asks on a terminal. Throws UserError if the user declines. */
 async function confirm(context: Context, message: string, yes: true | undefined): Promise<void> {
   if (!asks(context, yes)) return;
-  const typed = await context.prompts.text({ message, flag: "--yes" });
-  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Canceled. Nothing was changed.", { code: "not_confirmed" });
+  const isConfirmed = await context.prompts.confirm({ message, flag: "--yes" });
+  if (!isConfirmed) throw new UserError("Nothing was changed", { code: "not_confirmed" });
 }

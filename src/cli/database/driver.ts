@@ -30,9 +30,8 @@ export async function runInstallDriver(context: Context): Promise<void> {
 export async function offerDriver(context: Context): Promise<void> {
   const { env, interactive, prompts } = context;
   if (!interactive || (await isPresent(env))) return;
-  const message = `Node.js ${process.version} has no SQLite. Download it from npm? (y/N)`;
-  const typed = await prompts.text({ message, flag: "service db install-driver" });
-  if (!/^y(es)?$/i.test(typed.trim())) return;
+  const message = `Node.js ${process.version} has no SQLite. Download it from npm?`;
+  if (!(await prompts.confirm({ message, flag: "service db install-driver" }))) return;
   await install(context);
   context.output.success(`Installed SQLite in ${driverFolder(env)}`);
 }

@@ -138,8 +138,8 @@ async function confirm(question: string, count: string, yes: true | undefined, c
     return confirmDestruction(context, { id: count, consequence, yes, live: environment === "live" });
   }
   const where = environment === "live" ? "live mode" : "the sandbox";
-  const typed = await context.prompts.text({ message: `${question} in ${where}? (y/N)`, flag: "--yes" });
-  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was sent", { code: "not_confirmed" });
+  const isConfirmed = await context.prompts.confirm({ message: `${question} in ${where}?`, flag: "--yes" });
+  if (!isConfirmed) throw new UserError("Nothing was sent", { code: "not_confirmed" });
 }
 
 /** Resolves once the operation has ended. After an interrupt, prints how to follow and cancel it. */

@@ -54,9 +54,9 @@ async function confirmReplacement({ force, yes }: InitFlags, context: Context): 
   if (yes || !context.interactive) {
     throw new UsageError(`${PROJECT_FILE} exists`, { hint: "To replace it, pass --force." });
   }
-  const message = `${PROJECT_FILE} exists. Replace it? (y/N)`;
-  const typed = await context.prompts.text({ message, flag: "--force" });
-  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was written", { code: "not_confirmed" });
+  const message = `${PROJECT_FILE} exists. Replace it?`;
+  const isConfirmed = await context.prompts.confirm({ message, flag: "--force" });
+  if (!isConfirmed) throw new UserError("Nothing was written", { code: "not_confirmed" });
 }
 
 /** Prompts for settings that no flag provides; with `--yes`, uses the defaults. */

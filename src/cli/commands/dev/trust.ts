@@ -27,9 +27,9 @@ export async function runTrust({ yes, revoke }: { yes?: true; revoke?: true }, c
     ...trust.receivers.map((origin) => `send events to ${origin}`),
   ].map(printable);
   if (uses.length > 0 && !yes) {
-    const message = `Allow ${PROJECT_FILE} to ${uses.join(", and to ")}? (y/N)`;
-    const typed = await context.prompts.text({ message, flag: "--yes" });
-    if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was allowed", { code: "not_confirmed" });
+    const message = `Allow ${PROJECT_FILE} to ${uses.join(", and to ")}?`;
+    const isConfirmed = await context.prompts.confirm({ message, flag: "--yes" });
+    if (!isConfirmed) throw new UserError("Nothing was allowed", { code: "not_confirmed" });
   }
   await context.updateSettings((settings) => withTrust(settings, cwd, trust));
   if (output.json) return await output.document({ folder: cwd, ...trust });

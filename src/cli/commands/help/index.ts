@@ -64,7 +64,7 @@ you. A stored key is sent only to the URL that it was stored for.
 4    Not signed in (401)
 5    Forbidden (403)
 6    Rate limited, after retries (429)
-7    Cannot reach the platform, or the receiver of webhooks check
+7    Cannot reach the platform, or the receiver of webhooks check or send
 129  The terminal was closed
 130  Interrupted by Ctrl-C
 143  Terminated
@@ -96,7 +96,7 @@ In a pipe           Lists: one line per item, tab-separated values, no header
                     fields: metadata.plan
 --jq EXPRESSION     Filters the JSON with jq, which need not be installed;
                     strings are printed raw
--q, --quiet         IDs only, without notes
+-q, --quiet         IDs only, without notes; with --json, the same JSON
 -n, --dry-run       Prints the requests of a command that changes something
                     (method, URL and body) without sending them
 

@@ -91,12 +91,15 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
     host: hostKind(context.platform),
   });
   let failed = 0;
+  let unreached = 0;
   let sent = 0;
   try {
     for (; sent < flags.count; sent += 1) {
       const delivery = next();
       const result = await post(forwarder, delivery, signal);
       if (!isSuccess(result.status)) failed += 1;
+      // As `webhooks check` decides: a receiver that accepts a connection and does not respond is reachable.
+      if (result.failure !== undefined && result.failure.code !== "timeout") unreached += 1;
       const hint = isJson ? hintFor(result, address, flags, scheme) : NOT_JSON;
       await print(sentOf(delivery, result, url, hint && context.output.runnable(hint)));
     }
@@ -106,7 +109,7 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   } finally {
     forwarder.close();
   }
-  if (failed > 0) throw new SilentExit(EXIT_CODES.failed);
+  if (failed > 0) throw new SilentExit(unreached === flags.count ? EXIT_CODES.unreachable : EXIT_CODES.failed);
 }
 
 const NOT_JSON = "The payload is not JSON: the receiver may have rejected it for that, not for its signature.";

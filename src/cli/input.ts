@@ -89,7 +89,7 @@ export interface Prompts {
   text(question: Question): Promise<string>;
   /** Asks for a line that is not echoed. */
   secret(question: Question): Promise<string>;
-  /** A question to be answered with yes or no. No is the default. */
+  /** Yes or no. The default is no. */
   confirm(question: Question): Promise<boolean>;
   /** One of several values; typing searches them. */
   one(question: Question & { choices: readonly string[] }): Promise<string>;

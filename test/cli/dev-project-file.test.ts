@@ -28,6 +28,10 @@ describe("errors in service.yaml", () => {
     ["env: .env", 'service.yaml:1:6: env: must be keys and values, not the string ".env"'],
     ["env: { secret: MY-SECRET }", "service.yaml:1:16: env.secret: must be the name of a variable"],
     ["platform: { url: https://x.example, port: 1 }", "service.yaml:1:37: platform.port: cannot be combined with url"],
+    [
+      "forward:\n  events: order.created",
+      'forward.events: must be a list, not the string "order.created", for example ["order.*","!order.created"]',
+    ],
     ["run: [npm]", "service.yaml:1:6: run: must be a string, not a list"],
     ["run:", "service.yaml:1:5: run: must be a string, not empty"],
     ["run: a\nrun: b", "service.yaml:2:1: this key is already set above"],

@@ -168,7 +168,17 @@ describe("service endpoints get, update, enable, disable, delete", () => {
   describe("in live mode", () => {
     const live = (): CliOptions => ({ env: { ...cli.platform.env, SERVICE_API_KEY: cli.platform.liveKey } });
     const create = async (): Promise<string> => {
-      const args = ["endpoints", "create", "--live", "--url", "https://example.com/hooks", "--events", "*", "--jq", ".id"];
+      const args = [
+        "endpoints",
+        "create",
+        "--live",
+        "--url",
+        "https://example.com/hooks",
+        "--events",
+        "*",
+        "--jq",
+        ".id",
+      ];
       const { stdout, exitCode } = await service(args, live());
       expect(exitCode).toBe(0);
       return stdout.trim();

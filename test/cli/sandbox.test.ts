@@ -20,6 +20,14 @@ beforeEach(async () => {
 });
 
 describe("service sandbox reset", () => {
+  it("keeps the choices of its question on one line of a narrow terminal", async () => {
+    const session = runInTerminal(["sandbox", "reset", "--remove-endpoints"], { env: cli.platform.env, columns: 74 });
+    await session.waitFor("(y/N)");
+    session.type(ENTER);
+    expect(await session.ended).toBe(1);
+    expect(session.text()).toMatch(/endpoints of the\s*\n\s*sandbox\? \(y\/N\)/);
+  });
+
   it("asks first on a terminal, and changes nothing unless confirmed", async () => {
     for (const answer of ["", "n", "no"]) {
       const session = inTerminal("reset");

@@ -106,6 +106,12 @@ describe("service webhooks verify", () => {
       { payload: JSON.stringify(EVENT) },
       JSON.stringify(EVENT, undefined, 4),
     ],
+    ["the same fields, formatted in another way", { payload: '{"amount":10.50}' }, '{ "amount": 10.50 }'],
+    [
+      "the same fields, formatted in another way",
+      { payload: JSON.stringify(EVENT, undefined, 2) },
+      JSON.stringify(EVENT),
+    ],
     ["the secret without whsec_", { secrets: SECRET.slice("whsec_".length) }, PAYLOAD],
     ["the secret decoded from base64", { scheme: { ...SCHEMES.service, secret: SCHEMES.standard.secret } }, PAYLOAD],
     ["the secret with a line break at its end", { secrets: `${SECRET}\n` }, PAYLOAD],
@@ -117,6 +123,15 @@ describe("service webhooks verify", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(`Error: Verification failed: the signature matches ${matches}\n`);
     expect(stderr).toContain("Rule: signature_mismatch");
+  });
+
+  it("says that the payload was formatted, if it cannot restore what was signed", async () => {
+    const header = sign({ payload: '{"amount":10.50}', secrets: SECRET, timestamp: NOW });
+    const { stderr } = await runCli(
+      ["webhooks", "verify", "--secret", SECRET, "--header", header, "--payload", "-", "--now", String(NOW)],
+      { input: '{\n  "amount": 10.5\n}' },
+    );
+    expect(stderr).toContain("The payload is JSON with line breaks, so it was probably formatted");
   });
 
   it("says that the signature covers the body alone", async () => {

@@ -223,7 +223,7 @@ describe.concurrent("service webhooks check", () => {
     });
     const report = await reportOf([application.webhooks]);
     expect(statusOf(report, "no-signature")).toBe("failed");
-    expect(report.checks.find(({ id }) => id === "two-v1-own-first")).toMatchObject({
+    expect(report.checks.find(({ id }) => id === "two-signatures-own-first")).toMatchObject({
       status: "skipped",
       seen: expect.stringContaining("has not responded since"),
     });
@@ -335,7 +335,9 @@ describe("the whole report of service webhooks check", () => {
     expect(rows[0]).toEqual(["CHECK", "passed", "required", "valid-delivery", expect.stringMatching(/^200 in /)]);
     expect(rows.find(([, status]) => status === "failed")).toHaveLength(7);
     expect(rows.at(-1)).toEqual(["GRADE", "C", "23 passed, 1 failed, 3 skipped", "1 required check failed."]);
-    expect((await runCli(["webhooks", "check", webhooks, "-q"], { env: KNOWN })).stdout).toBe("two-v1-own-second\n");
+    expect((await runCli(["webhooks", "check", webhooks, "-q"], { env: KNOWN })).stdout).toBe(
+      "two-signatures-own-second\n",
+    );
   });
 });
 

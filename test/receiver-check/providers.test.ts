@@ -23,7 +23,7 @@ import { receiverWith, type Verifier, VERIFIERS } from "./support/provider-recei
 const stripe = new Stripe("sk_test_unused");
 
 const TYPES = ["unknown-event-type", "any-order"];
-const ROTATION = ["two-v1-own-first", "two-v1-own-second", "unknown-schemes"];
+const ROTATION = ["two-signatures-own-first", "two-signatures-own-second", "unknown-schemes"];
 const TIME = ["t-301-s-old", "t-301-s-ahead", "t-299-s-old"];
 
 describe("service webhooks check --scheme", () => {
@@ -51,7 +51,7 @@ describe("service webhooks check --scheme", () => {
       return given.length === expected.length && given.equals(expected) && headers["x-shopify-event-id"];
     });
     expect({ grade: report.grade, failed: idsWith(report, "failed") }).toEqual({ grade: "A", failed: [] });
-    expect(report.checks.find(({ id }) => id === "two-v1-own-first")!.title).toBe(
+    expect(report.checks.find(({ id }) => id === "two-signatures-own-first")!.title).toBe(
       "Accepts two signatures, its own first",
     );
   });

@@ -196,7 +196,8 @@ interface Mistake {
 function mistakesIn(value: unknown, schema: Schema, path: Mistake["path"] = []): Mistake[] {
   const wrong = (message: string): Mistake[] => [{ path, atKey: false, message }];
   const types = [schema.type].flat();
-  if (!types.some((type) => isOfType(value, type))) return wrong(`must be ${NAMES[types[0]!]}, not ${nameOf(value)}`);
+  if (!types.some((type) => isOfType(value, type)))
+    return wrong(`must be ${NAMES[types[0]!]}, not ${nameOf(value)}${exampleOf(schema)}`);
   if (schema.type === "object") return mistakesInObject(value as Record<string, unknown>, schema, path);
   const { minItems = 0, minLength = 0, minimum, maximum, pattern, format, items } = schema;
   if (Array.isArray(value)) {
@@ -245,6 +246,11 @@ const NAMES: Readonly<Record<TypeName, string>> = {
   integer: "a whole number",
   boolean: "true or false",
 };
+
+/** Shows how a list or keys and values are written, if the schema has an example. */
+function exampleOf({ examples: [example] = [] }: Schema): string {
+  return typeof example === "object" ? `, for example ${JSON.stringify(example)}` : "";
+}
 
 function isOfType(value: unknown, type: TypeName): boolean {
   if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);

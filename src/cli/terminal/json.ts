@@ -8,7 +8,9 @@ export function compactJson(value: unknown): string {
 
 /** Returns a value in which each text, at any depth, is replaced. */
 export function mapTexts<Value>(value: Value, replace: (text: string) => string): Value {
-  const json = JSON.stringify(value, (_name, member: unknown) => (typeof member === "string" ? replace(member) : member));
+  const json = JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === "string" ? replace(member) : member,
+  );
   return JSON.parse(json) as Value;
 }
 

@@ -134,7 +134,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       },
     }),
     rejectionCheck({
-      id: "v1-other-length",
+      id: "signature-wrong-length",
       title: `Rejects a ${signature} of the wrong length`,
       explanation: "A truncated or extended signature is not valid.",
       fix: `Check that the ${v1} has ${length} characters before it is compared: constant-time comparisons throw on unequal lengths.`,
@@ -148,7 +148,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       ],
     }),
     rejectionCheck({
-      id: `v1-not-${encoding}`,
+      id: `signature-not-${encoding}`,
       title: `Rejects a ${signature} that is not ${encoding}`,
       explanation: "Decoders often stop at the first invalid character, or ignore it, and return a shorter value.",
       fix: `Check that the ${v1} consists of ${length} ${encoding} ${unit} before it is decoded and compared.`,
@@ -160,7 +160,7 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       ],
     }),
     rejectionCheck({
-      id: "v1-empty",
+      id: "signature-empty",
       title: `Rejects an empty ${signature}`,
       explanation: "A comparison that stops at the shorter value considers an empty one a match.",
       fix: `Check that the ${v1} has ${length} characters before it is compared.`,

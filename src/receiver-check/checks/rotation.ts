@@ -33,7 +33,7 @@ export function rotation(provider: Provider): readonly Check[] {
   return [
     {
       ...inList(provider),
-      id: "two-v1-own-first",
+      id: "two-signatures-own-first",
       title: `Accepts two ${signatures}, its own first`,
       async run(subject) {
         const secrets = [subject.secrets.current, other(subject)];
@@ -45,7 +45,7 @@ export function rotation(provider: Provider): readonly Check[] {
     },
     {
       ...inList(provider),
-      id: "two-v1-own-second",
+      id: "two-signatures-own-second",
       title: `Accepts two ${signatures}, its own second`,
       async run(subject) {
         const secrets = [subject.secrets.foreign, subject.secrets.current];

@@ -101,7 +101,11 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
   signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
-  else await output.list(mapTexts(results, (text) => output.runnable(text)), RESULTS);
+  else
+    await output.list(
+      mapTexts(results, (text) => output.runnable(text)),
+      RESULTS,
+    );
   const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
   output.note(`\n${summary(count("failed"), count("warning"))}`);
   return results;

@@ -1,3 +1,4 @@
+import { parseJson } from "../../../contract/json.ts";
 import { misreadings, otherTemplates } from "../../../receiver-check/signing-mistake.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import { type Scheme, verify, type VerifyOptions } from "../../../webhooks/schemes.ts";
@@ -36,11 +37,32 @@ function otherPayloads({ payload }: Delivery): OtherMatch[] {
     ["the payload without the whitespace at its end", [trimmed]],
     ["the payload with a line break at its end", [`${text}\n`]],
     ["the payload with other line breaks", [text.replaceAll("\r\n", "\n"), text.replaceAll(/\r?\n/g, "\r\n")]],
-    ["the same fields, formatted in another way", misreadings(trimmed).map((misreading) => misreading.text)],
+    [
+      "the same fields, formatted in another way",
+      [withoutSpaces(trimmed), ...misreadings(trimmed).map(({ text }) => text), ...indented(trimmed)],
+    ],
   ];
   return pairs.flatMap(([matches, texts]) =>
     texts.map((other) => ({ changed: { payload: Buffer.from(other) }, matches, fix })),
   );
+}
+
+/** Returns JSON without the white space between its tokens. Numbers stay as they are written. */
+function withoutSpaces(json: string): string {
+  return json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
+}
+
+/** Returns JSON as editors and formatters indent it. */
+function indented(json: string): string[] {
+  const value = parseJson(json);
+  return value === undefined ? [] : [2, 4, "\t"].map((indent) => JSON.stringify(value, undefined, indent));
+}
+
+/** Returns a hint if the payload looks like JSON that was formatted for reading, which senders do not do. */
+export function formattedHint(payload: Buffer): string | undefined {
+  const text = payload.toString().trim();
+  if (!/^[[{]\s*\n\s/.test(text) || parseJson(text) === undefined) return undefined;
+  return "The payload is JSON with line breaks, so it was probably formatted after it was received: pass the raw body.";
 }
 
 function otherKeys({ scheme: { secret: form, ...scheme }, secrets }: Delivery): OtherMatch[] {

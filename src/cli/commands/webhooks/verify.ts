@@ -124,8 +124,9 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
     if (!(error instanceof SignatureError)) throw error;
     if (error.code === "header_missing") throw headerMissing(error, headers, scheme);
     if (error.code !== "signature_mismatch") throw verificationFailed(error);
-    const { findMismatch } = await import("./mismatch.ts");
-    throw verificationFailed(error, findMismatch(given));
+    const { findMismatch, formattedHint } = await import("./mismatch.ts");
+    const found = findMismatch(given);
+    throw verificationFailed(error, found, found?.fix ?? formattedHint(payload));
   }
 }
 
@@ -177,11 +178,11 @@ function headerMissing(cause: SignatureError, headers: DeliveryHeaders, { name, 
   });
 }
 
-function verificationFailed(error: SignatureError, other?: OtherMatch): UserError {
+function verificationFailed(error: SignatureError, other?: OtherMatch, advice = other?.fix): UserError {
   const rule = `Rule: ${error.code}`;
   return new UserError(
     `Verification failed: ${other === undefined ? error.message : `the signature matches ${other.matches}`}`,
-    { code: error.code, hint: other === undefined ? rule : `${other.fix}\n${rule}`, cause: error },
+    { code: error.code, hint: advice === undefined ? rule : `${advice}\n${rule}`, cause: error },
   );
 }
 

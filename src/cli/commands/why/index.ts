@@ -157,7 +157,9 @@ async function runWhy(context: Context, named: string | undefined): Promise<void
   const { explain } = await import("../../explanation.ts");
   const target = await context.projectTarget();
   const client = await context.client();
-  const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () => explain(client, id, { runnable: (text) => output.runnable(text), target }));
+  const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () =>
+    explain(client, id, { runnable: (text) => output.runnable(text), target }),
+  );
   if (output.json || output.chosen) return output.document(explanation);
   if (output.quiet) return output.line(explanation.cause ?? "");
   const lines = explanationLines(chain, explanation.findings, context);

@@ -27,7 +27,7 @@ process.stdout.write(
     "## Global flags",
     flagTable([
       ...program.options.filter(({ hidden }) => !hidden),
-      program.createOption("-v, --version", "Print version information"),
+      program.createOption("-v, --version", "Print the version"),
       program.createOption("-h, --help", "Show help"),
     ]),
     "## Output and exit codes",

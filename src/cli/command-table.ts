@@ -69,7 +69,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry(MORE, "open", "Open the dashboard or docs in a browser", () => import("./commands/open.ts")),
   entry(MORE, "completion", "Generate a shell completion script", () => import("./commands/completion.ts")),
   entry(MORE, "db", "Back up, migrate and inspect the database", () => import("./commands/db/index.ts")),
-  entry(MORE, "version", "Print version information", () => import("./commands/version.ts"), { hidden: true }),
+  entry(MORE, "version", "Print the version", () => import("./commands/version.ts"), { hidden: true }),
   entry(MORE, "help", "Show help for a command or topic", () => import("./commands/help/index.ts")),
   entry(
     MORE,

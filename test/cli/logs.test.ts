@@ -82,7 +82,7 @@ describe("service logs list", () => {
       expect((await list(...filter)).some(isRead)).toBe(true);
     const session = runInTerminal(["logs", "list", "--limit", "2"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("to show them, pass --own-reads.");
+    expect(session.text()).toContain("To show them, pass --own-reads.");
   });
 
   it("filters by method, path, status and key", async () => {

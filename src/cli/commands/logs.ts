@@ -25,7 +25,7 @@ const FILTERS: readonly Flag[] = [
   flag("--reads <which>", "Of GET and HEAD requests, show only these", { choices: ["failed"] }),
 ];
 
-const OWN_READS: Flag = flag("--own-reads", "Also show successful reads of `service` commands");
+const OWN_READS: Flag = flag("--own-reads", "Also show successful reads by this CLI");
 
 /** Returns true if flags ask for reads. A key's requests are all shown: it may have leaked. */
 function showsReads({ ownReads, method, key }: { ownReads?: unknown; method?: unknown; key?: unknown }): boolean {

@@ -43,10 +43,10 @@ interface BulkWork {
 /** `--since`, `--until`, `--type`, `--endpoint` and `--yes`, for commands that work on one object or on many. */
 export function bulkFlags(objects: string, endpoint: string): Flag[] {
   return [
-    flag("--since <time>", `Only ${objects} created after this time: an age such as 1h, a date or a timestamp`, {
+    flag("--since <time>", `Earliest creation time of the ${objects}: a timestamp, a date, or an age such as 2h`, {
       parse: pointInTime,
     }),
-    flag("--until <time>", `Only ${objects} created before this time, in the same formats`, { parse: pointInTime }),
+    flag("--until <time>", "Latest creation time, in the same formats", { parse: pointInTime }),
     flag("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'"),
     flag("--endpoint <id>", endpoint, { parse: objectId }),
     flag("--yes", "Skip the confirmation"),

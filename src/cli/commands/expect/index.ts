@@ -3,6 +3,7 @@ import { parseCondition } from "../../arguments/assignments.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { parseFile } from "../../forwarding/flags.ts";
 import type { ExpectationReport, ExpectFlags } from "./run.ts";
 
 const MAX_SECONDS = 3600;
@@ -34,7 +35,7 @@ export const command: CommandDefinition = {
       collect: parseCondition,
     }),
     flag("--delivered", "Require that these events are delivered, and that all of their deliveries succeed"),
-    flag("--junit <file>", "Write a JUnit report to this file"),
+    flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
   ],
   fields: FIELDS,
   examples: [

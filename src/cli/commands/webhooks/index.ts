@@ -99,7 +99,7 @@ export const command: CommandDefinition = {
           { formerly: "--event" },
         ),
         pairsFlag("--set <path=value>", "Value to change in the sample or --payload: data.object.amount=500"),
-        flag("--junit <file>", "File for the results as JUnit XML"),
+        flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
         flag(
           "--wait <duration>",
           "Maximum wait for the first accepted delivery (default: 5m without a secret, else no wait)",

@@ -24,6 +24,7 @@ beforeAll(async () => {
 
 it("docs/receiving-webhooks.md contains every file that it refers to", () => {
   expect([...files.keys()]).toEqual([
+    "receiver.js",
     "secrets.js",
     "inbox.js",
     "work.js",

@@ -32,7 +32,7 @@ export interface Order {
   currency: string;
   /** Current status. */
   status: "pending" | "completed" | "canceled";
-  /** ID of the customer. */
+  /** ID of the customer; null for none. */
   customer: string | null;
   /** String pairs: at most 50 keys of 40 characters, values of 500. */
   metadata: Record<string, string>;
@@ -54,9 +54,9 @@ export interface Payment {
   currency: string;
   /** Current status. */
   status: "pending" | "succeeded" | "failed";
-  /** ID of the order to pay. */
+  /** ID of the order; null for none. */
   order: string | null;
-  /** Reason of the failure, in snake_case. */
+  /** Reason of the failure, in snake_case; null unless the payment failed. */
   failure_code: string | null;
   /** String pairs: at most 50 keys of 40 characters, values of 500. */
   metadata: Record<string, string>;

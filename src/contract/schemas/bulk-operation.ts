@@ -71,7 +71,7 @@ export type BulkFilters = Omit<EventBulkReplay, "dry_run">;
 /** An operation on many objects, which runs in the background. It survives the process that started it. */
 export const BulkOperation = Type.Object(
   {
-    id: nullable(idOf("bulk_operation", { description: "Null for a dry run" })),
+    id: nullable(idOf("bulk_operation"), { description: "ID of the bulk operation; null for a dry run" }),
     object: objectOf("bulk_operation"),
     type: Type.Enum([...BULK_TYPES], { description: "What it does" }),
     status: Type.Enum(statusesOf("bulk_operation"), {

@@ -30,7 +30,11 @@ const Delay = Type.Integer({
   maximum: LIMITS.maxFaultDelayMilliseconds,
   description: "For the effect `delay`, in milliseconds",
 });
-const RATE = { minimum: 0, maximum: 1, description: "Part of the matching requests that get it" };
+const RATE = {
+  minimum: 0,
+  maximum: 1,
+  description: "Probability that a matching request gets it: 1 is every request, 0.1 one in ten",
+};
 const Times = Type.Integer({
   minimum: 1,
   maximum: LIMITS.maxFaultTimes,

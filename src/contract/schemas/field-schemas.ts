@@ -94,7 +94,8 @@ export function inputSchema(kind: Kind, field: Field): TSchema {
 
 function schemaOf(kind: Kind, field: Field, side: "request" | "response", limits: object = {}): TSchema {
   const { type, about, described, of = "", examples } = field;
-  const description = "custom" in resourceOf(kind) ? (described?.[side] ?? described?.both) : about;
+  const stated = described?.[side] ?? described?.both;
+  const description = stated ?? ("custom" in resourceOf(kind) ? undefined : about);
   const options = {
     ...(description && { description }),
     ...(examples && { examples: examples.slice(0, 1) }),

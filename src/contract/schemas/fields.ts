@@ -5,8 +5,10 @@ import { LIMITS } from "../limits.ts";
 /** Fields that several resources share. Formats (`email`, `phone`, `timestamp` …) are checked by the platform. */
 const METADATA_EXAMPLE = { plan: "team" };
 
+const METADATA_LIMITS = `at most ${LIMITS.metadataKeys} keys of ${LIMITS.metadataKeyLength} characters, values of ${LIMITS.metadataValueLength}`;
+
 export const Metadata = Type.Record(Type.String(), Type.String(), {
-  description: `String pairs: at most ${LIMITS.metadataKeys} keys of ${LIMITS.metadataKeyLength} characters, values of ${LIMITS.metadataValueLength}`,
+  description: `String pairs: ${METADATA_LIMITS}`,
   examples: [METADATA_EXAMPLE],
 });
 
@@ -16,7 +18,7 @@ export const MetadataInput = Type.Record(
   {
     maxProperties: LIMITS.metadataKeys,
     additionalProperties: false,
-    description: "Your own string pairs",
+    description: `Your own string pairs: ${METADATA_LIMITS}`,
     examples: [METADATA_EXAMPLE],
   },
 );
@@ -77,7 +79,7 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
         minimum: 1,
         maximum: LIMITS.maxPageSize,
         default: LIMITS.pageDefault,
-        description: "Maximum number of items per page. A page of large items ends after 4 MiB, too",
+        description: "Maximum number of items per page. There are fewer if they exceed 4 MiB together",
       }),
     ),
     cursor: Type.Optional(
@@ -92,11 +94,13 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
 export const ListQuery = listQuery({});
 
 export const CREATED_FILTERS = {
-  created_after: Type.Optional(Type.String({ format: "timestamp", description: "Created after this time" })),
+  created_after: Type.Optional(
+    Type.String({ format: "timestamp", description: "Only items created after this time (UTC)" }),
+  ),
   created_before: Type.Optional(
     Type.String({
       format: "timestamp",
-      description: "Created before this time; later than `created_after`",
+      description: "Only items created before this time (UTC); must be later than `created_after`",
       examples: ["2026-12-01T00:00:00Z"],
     }),
   ),

@@ -79,6 +79,7 @@ export async function buildGuides(root, folder) {
       if (words.trim() === "") continue;
       entries.push({ title: heading, page: page.title, url: `${page.name}.html#${id}`, words });
     }
+    if (page.file === "errors.md") entries.push(...rowsOf(page.text, page.title, ERRORS));
   }
   const missing = { file: "", title: "Page not found" };
   const content = `<h1>Page not found</h1>\n<p>Choose a page from the menu, search, or see <a href="index.html">all pages</a>.</p>`;
@@ -161,6 +162,18 @@ function sectionsOf(text) {
     ...section,
     words: words.replaceAll(/\s+/g, " ").slice(0, MAX_WORDS),
   }));
+}
+
+/** Returns the codes that have a row instead of a heading: those of deliveries and signatures. */
+function rowsOf(text, page, errors) {
+  return [...text.matchAll(/^\| `(\w+)` +\|(.*)\|$/gm)]
+    .filter(([, code]) => !Object.hasOwn(errors, code))
+    .map(([, code, cells]) => ({
+      title: code,
+      page,
+      url: `errors.html#${code}`,
+      words: plain(cells).replaceAll(/\s+/g, " "),
+    }));
 }
 
 /** Gives headings their anchors, and links the files that they lead to on this site. */

@@ -62,7 +62,9 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
     if (word.includes("_") && entry.url.startsWith("errors.")) score += REFERENCE;
     if (word.startsWith("service_") && entry.title === "Environment variables") score += REFERENCE;
   }
-  const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) => text.replace(/^service /, ""));
+  const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) =>
+    text.replace(/^(?:service|the|an?) /, ""),
+  );
   return score + (title === phrase ? EXACT : 0) + (title!.startsWith(phrase!) ? START : 0);
 }
 

@@ -16,7 +16,7 @@ export function siteHeader(guides: string, current: Section): Html {
     <div id="search" data-index="${hrefOf("search.json")}" hidden>
       <input
         type="search"
-        placeholder="Search guides, commands, API and errors"
+        placeholder="Search the docs"
         aria-label="Search"
         autocomplete="off"
       />

@@ -1,5 +1,5 @@
 import type { EventType } from "../../contract/event-types.ts";
-import { kindOfId } from "../../contract/ids.ts";
+import { type IdKind, kindOfId } from "../../contract/ids.ts";
 import { type Operation, OPERATIONS } from "../../contract/operations.ts";
 import { type Field, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../contract/resources.ts";
 import type { Identity, OAuthGrant, Session } from "../../contract/schemas/account.ts";
@@ -8,7 +8,7 @@ import type { ListenerConnection, ListenerResult } from "../../contract/schemas/
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import * as keys from "../domain/api-keys.ts";
-import { assertId, missing } from "../domain/api-error.ts";
+import { assertId, missing, type Reads } from "../domain/api-error.ts";
 import * as bulk from "../domain/bulk-operations.ts";
 import * as deliveries from "../domain/deliveries.ts";
 import * as events from "../domain/events.ts";
@@ -24,7 +24,7 @@ import { type InviteTools, inviteUser, listUsers, removeUser } from "../domain/u
 import type { Versions } from "../domain/versions.ts";
 import * as endpoints from "../domain/webhook-endpoints.ts";
 import { type Call, RawJson } from "../http/call.ts";
-import { sendList } from "../http/pagination.ts";
+import { type Listed, type ListQuery, sendList } from "../http/pagination.ts";
 import { narrowed } from "../http/search.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 import { readStatistics } from "../observability/statistics.ts";
@@ -81,6 +81,14 @@ export function handlersOf(tools: OperationTools): Readonly<Record<string, AnyHa
 /** Returns the handlers of the operations that are described one by one. */
 function customHandlers(tools: OperationTools): Handlers {
   const { vault, clock, versions, requests, listeners, clockAdvancer } = tools;
+  const listOf =
+    (kind: IdKind, { page }: Reads<Listed>) =>
+    (call: Call<unknown, ListQuery>, queries: Queries) =>
+      sendList(vault, kind, call, (part) => page(queries, call.caller.tenant, part));
+  const oneOf =
+    ({ get }: Reads<object>) =>
+    ({ caller, id }: Call, queries: Queries) =>
+      get(queries, caller.tenant, id);
   const advanceMilliseconds = Math.min(SHORT_SECONDS, tools.requestSeconds / 2) * 1000;
   return {
     // Events are returned as the bytes that were delivered: nothing is parsed and serialized again.
@@ -109,9 +117,8 @@ function customHandlers(tools: OperationTools): Handlers {
     replayEvents: ({ body }, tx, context) => bulk.createBulkOperation(tx, context, "events.replay", body),
 
     createWebhookEndpoint: ({ body }, tx, context) => endpoints.createEndpoint(tx, context, body, tools),
-    listWebhookEndpoints: (call, queries) =>
-      sendList(vault, "webhook_endpoint", call, (page) => endpoints.pageOfEndpoints(queries, call.caller.tenant, page)),
-    getWebhookEndpoint: ({ caller, id }, queries) => endpoints.getEndpoint(queries, caller.tenant, id),
+    listWebhookEndpoints: listOf("webhook_endpoint", endpoints.webhookEndpoints),
+    getWebhookEndpoint: oneOf(endpoints.webhookEndpoints),
     updateWebhookEndpoint: ({ id, body }, tx, context) => endpoints.changeEndpoint(tx, context, id, body, tools),
     deleteWebhookEndpoint: ({ id }, tx, context) => endpoints.removeEndpoint(tx, context, id),
     rotateWebhookEndpointSecret: ({ id, body }, tx, context) => endpoints.rotateSecret(tx, context, id, body, tools),
@@ -144,9 +151,8 @@ function customHandlers(tools: OperationTools): Handlers {
     },
     retryDeliveries: ({ body }, tx, context) => bulk.createBulkOperation(tx, context, "deliveries.retry", body),
 
-    listBulkOperations: (call, queries) =>
-      sendList(vault, "bulk_operation", call, (page) => bulk.pageOfBulkOperations(queries, call.caller.tenant, page)),
-    getBulkOperation: ({ caller, id }, queries) => bulk.getBulkOperation(queries, caller.tenant, id),
+    listBulkOperations: listOf("bulk_operation", bulk.bulkOperations),
+    getBulkOperation: oneOf(bulk.bulkOperations),
     cancelBulkOperation: ({ id }, tx, context) => bulk.cancelBulkOperation(tx, context, id),
 
     getTestClock: ({ caller }, queries) => showClock(queries, caller.tenant.environment, clock.now()),
@@ -200,18 +206,16 @@ function customHandlers(tools: OperationTools): Handlers {
     deleteFaults: ({ caller }, tx) => faults.removeFaults(tx, caller.tenant),
 
     createApiKey: ({ caller, body }, tx, context) => keys.createApiKey(tx, tools, context, caller, body),
-    listApiKeys: (call, queries) =>
-      sendList(vault, "api_key", call, (page) => keys.pageOfApiKeys(queries, call.caller.tenant, page)),
-    getApiKey: ({ caller, id }, queries) => keys.getApiKey(queries, caller.tenant, id),
+    listApiKeys: listOf("api_key", keys.apiKeys),
+    getApiKey: oneOf(keys.apiKeys),
     updateApiKey: ({ caller, id, body }, tx, context) => keys.changeApiKey(tx, context, caller, id, body),
     revokeApiKey: ({ id }, tx, context) => keys.endApiKey(tx, context, id),
     rollApiKey: ({ caller, id }, tx, context) => keys.rollApiKey(tx, tools, context, caller, id),
 
     // The CLI's own app belongs to no environment, so none of these operations finds it.
     createOAuthApp: ({ body }, tx, context) => apps.createOAuthApp(tx, tools, context, body),
-    listOAuthApps: (call, queries) =>
-      sendList(vault, "oauth_app", call, (page) => apps.pageOfOAuthApps(queries, call.caller.tenant, page)),
-    getOAuthApp: ({ caller, id }, queries) => apps.getOAuthApp(queries, caller.tenant, id),
+    listOAuthApps: listOf("oauth_app", apps.oauthApps),
+    getOAuthApp: oneOf(apps.oauthApps),
     updateOAuthApp: ({ id, body }, tx, context) => apps.changeOAuthApp(tx, context, id, body),
     deleteOAuthApp: ({ id }, tx, context) => apps.removeOAuthApp(tx, context, id),
     rotateOAuthAppSecret: ({ id }, tx, context) => apps.rotateClientSecret(tx, tools, context, id),

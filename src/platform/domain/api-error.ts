@@ -3,6 +3,9 @@ import { ERRORS, type ErrorCode } from "../../contract/errors.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { ID_PREFIXES, type IdKind, isId, kindOfId, nounOfId } from "../../contract/ids.ts";
+import type { Queries } from "../storage/database.ts";
+import type { PageRequest, Rows } from "../storage/page.ts";
+import type { Tenant } from "./request-context.ts";
 
 /** How to send a credential (RFC 6750 3). */
 export const CHALLENGE = 'Bearer realm="service"';
@@ -81,6 +84,28 @@ export function missing(kind: IdKind, id: string): never {
 export async function existing<Row>(kind: IdKind, id: string, find: () => Promise<Row | undefined>): Promise<Row> {
   assertId(kind, id);
   return (await find()) ?? missing(kind, id);
+}
+
+/** How the objects of a kind are read, as the API shows them. */
+export interface Reads<Shown> {
+  /** Throws ApiError `not_found`. */
+  get: (queries: Queries, tenant: Tenant, id: string) => Promise<Shown>;
+  page: (queries: Queries, tenant: Tenant, page: PageRequest) => Promise<Shown[]>;
+}
+
+/** Returns how the objects of a kind are read, shown or as a `row`. */
+export function readsOf<Row, Shown>(
+  kind: IdKind,
+  rows: Rows<Row>,
+  show: (row: Row, tenant: Tenant) => Shown,
+): Reads<Shown> & { row: (queries: Queries, tenant: Tenant, id: string) => Promise<Row> } {
+  const row = (queries: Queries, { environment }: Tenant, id: string) =>
+    existing(kind, id, () => rows.find(queries, environment, id));
+  return {
+    row,
+    get: async (queries, tenant, id) => show(await row(queries, tenant, id), tenant),
+    page: async (queries, tenant, page) => (await rows.list(queries, page)).map((one) => show(one, tenant)),
+  };
 }
 
 /** Throws ApiError `not_found` for text that is not an ID of the kind, before it reaches the database. */

@@ -5,21 +5,13 @@ import type { FieldError } from "../../contract/schemas/problem.ts";
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import { type AddressRange, covers, parseRange } from "../../network/addresses.ts";
-import { ApiError, existing, insufficientScope, invalidFields } from "./api-error.ts";
+import { ApiError, insufficientScope, invalidFields, readsOf } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import type { Random } from "../ports.ts";
 import type { Vault } from "../security/vault.ts";
-import {
-  type ApiKeyRow,
-  findApiKey,
-  insertApiKey,
-  listApiKeys,
-  revokeApiKey,
-  updateApiKey,
-} from "../storage/api-keys.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import { type ApiKeyRow, apiKeyRows, insertApiKey, revokeApiKey, updateApiKey } from "../storage/api-keys.ts";
+import type { Transaction } from "../storage/database.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
-import type { PageRequest } from "../storage/page.ts";
 
 /** What creating a secret requires. */
 export interface SecretTools {
@@ -130,7 +122,7 @@ function inOrder(scopes: readonly Scope[]): Scope[] {
 
 /** Throws ApiError `not_found`, or `key_not_usable` for a key that is revoked or has expired. */
 async function findUsable(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKeyRow> {
-  const row = await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
+  const row = await apiKeys.row(tx, tenant, id);
   if (row.revoked_at === null && (row.expires_at === null || row.expires_at > now)) return row;
   const state = row.revoked_at === null ? "has expired" : "is revoked";
   throw new ApiError("key_not_usable", `The key ${id} ${state}: create another instead.`);
@@ -142,18 +134,12 @@ function boundsOf({ scopes, ip_allowlist: ranges, expires_at: expiresAt }: ApiKe
 
 /** Revokes a key permanently. A revoked key stays as it is. */
 export async function endApiKey(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKey> {
-  await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
+  await apiKeys.row(tx, tenant, id);
   await revokeApiKey(tx, id, now, "revoked");
-  return toApiKey(await existing("api_key", id, () => findApiKey(tx, tenant.environment, id)), tenant);
+  return apiKeys.get(tx, tenant, id);
 }
 
-export async function getApiKey(queries: Queries, tenant: Tenant, id: string): Promise<ApiKey> {
-  return toApiKey(await existing("api_key", id, () => findApiKey(queries, tenant.environment, id)), tenant);
-}
-
-export async function pageOfApiKeys(queries: Queries, tenant: Tenant, page: PageRequest): Promise<ApiKey[]> {
-  return (await listApiKeys(queries, page)).map((row) => toApiKey(row, tenant));
-}
+export const apiKeys = readsOf("api_key", apiKeyRows, toApiKey);
 
 function endOf(input: ApiKeyCreate, creator: Creator, now: number): number | null {
   if (input.expires_at === undefined) return creator.expiresAt;

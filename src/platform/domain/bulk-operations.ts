@@ -3,26 +3,25 @@ import { lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { ApiError, existing, invalidFields, unknownReference } from "./api-error.ts";
+import { ApiError, invalidFields, readsOf, unknownReference } from "./api-error.ts";
 import { replayEvent, retryDelivery } from "./deliveries.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import {
   type BulkOperationRow,
+  bulkOperationRows,
   type BulkRange,
   countDeliveries,
   countEvents,
   endpointDeliveriesOf,
-  findBulkOperation,
   insertBulkOperation,
-  listBulkOperations,
   nextDeliveries,
   nextEvents,
   updateBulkOperation,
 } from "../storage/bulk-operations.ts";
-import { createdRangeOf, idRangeOf, newestId, type PageRequest } from "../storage/page.ts";
-import type { PartOf, Queries, Transaction } from "../storage/database.ts";
+import { createdRangeOf, idRangeOf, newestId } from "../storage/page.ts";
+import type { PartOf, Transaction } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
-import { findEndpoint } from "../storage/webhook-endpoints.ts";
+import { endpointRows } from "../storage/webhook-endpoints.ts";
 
 /**
  * Maximum number of objects that one slice reads, and of rows that it writes before its last object: few enough not to
@@ -49,7 +48,7 @@ export async function createBulkOperation(
   const { tenant, now } = context;
   const { environment } = tenant;
   const { endpoint } = filters;
-  const receiver = endpoint === undefined ? undefined : await findEndpoint(tx, environment, endpoint);
+  const receiver = endpoint === undefined ? undefined : await endpointRows.find(tx, environment, endpoint);
   if (endpoint !== undefined && receiver === undefined) {
     throw unknownReference("endpoint", "endpoint", endpoint);
   }
@@ -110,8 +109,7 @@ async function endOfRange(tx: Transaction, environment: number, kind: "delivery"
 
 /** Cancels an operation. Completed work is not undone. An operation that has ended is unchanged. */
 export async function cancelBulkOperation(tx: Transaction, context: RequestContext, id: string) {
-  const { environment } = context.tenant;
-  const row = await existing("bulk_operation", id, () => findBulkOperation(tx, environment, id));
+  const row = await bulkOperations.row(tx, context.tenant, id);
   if (row.status === "running") {
     end(row, "canceled", context.now);
     await updateBulkOperation(tx, row);
@@ -119,14 +117,7 @@ export async function cancelBulkOperation(tx: Transaction, context: RequestConte
   return toBulkOperation(row, context.tenant);
 }
 
-export async function getBulkOperation(queries: Queries, tenant: Tenant, id: string): Promise<BulkOperation> {
-  const find = () => findBulkOperation(queries, tenant.environment, id);
-  return toBulkOperation(await existing("bulk_operation", id, find), tenant);
-}
-
-export async function pageOfBulkOperations(queries: Queries, tenant: Tenant, page: PageRequest) {
-  return (await listBulkOperations(queries, page)).map((row) => toBulkOperation(row, tenant));
-}
+export const bulkOperations = readsOf("bulk_operation", bulkOperationRows, toBulkOperation);
 
 /**
  * Carries out the next part of a running operation. Its progress is stored with its effects, so that a crash neither
@@ -139,7 +130,7 @@ export async function carryOutSlice(
   partOf: PartOf,
 ): Promise<boolean> {
   const { environment } = context.tenant;
-  const row = await findBulkOperation(tx, environment, id);
+  const row = await bulkOperationRows.find(tx, environment, id);
   if (row?.status !== "running") return false;
   const range = rangeOf(row);
   const read = row.type === "deliveries.retry" ? nextDeliveries : nextEvents;

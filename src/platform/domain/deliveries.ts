@@ -18,7 +18,7 @@ import {
 import type { Queries, Transaction } from "../storage/database.ts";
 import { findEventToDeliver, insertReplay } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { findEndpoint } from "../storage/webhook-endpoints.ts";
+import { endpointRows } from "../storage/webhook-endpoints.ts";
 
 export async function getDelivery(queries: Queries, tenant: Tenant, id: string): Promise<Delivery> {
   const found = await existing("delivery", id, () => findDeliveryWithAttempts(queries, tenant.environment, id));
@@ -147,7 +147,7 @@ async function enabledAmong(tx: Transaction, environment: number, ids: readonly 
   const enabled: string[] = [];
   const errors: ApiError[] = [];
   for (const id of ids) {
-    const status = (await findEndpoint(tx, environment, id))?.status;
+    const status = (await endpointRows.find(tx, environment, id))?.status;
     if (status === "enabled") enabled.push(id);
     else if (status === "disabled") errors.push(endpointDisabled(id));
     else errors.push(unknownReference("endpoint", "endpoint", id));

@@ -1,19 +1,17 @@
 import { formatCredential } from "../../contract/credentials.ts";
 import type { OAuthApp, OAuthAppCreate, OAuthAppUpdate } from "../../contract/schemas/oauth-app.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import type { Transaction } from "../storage/database.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 import {
   deleteOAuthApp,
-  findOAuthApp,
   insertOAuthApp,
-  listOAuthApps,
   type OAuthAppRow,
+  oauthAppRows,
   setClientSecret,
   updateOAuthApp,
 } from "../storage/oauth-apps.ts";
-import type { PageRequest } from "../storage/page.ts";
-import { ApiError, existing } from "./api-error.ts";
+import { ApiError, readsOf } from "./api-error.ts";
 import type { SecretTools } from "./api-keys.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
@@ -43,7 +41,7 @@ export async function changeOAuthApp(
   id: string,
   input: OAuthAppUpdate,
 ): Promise<OAuthApp> {
-  const before = await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
+  const before = await oauthApps.row(tx, tenant, id);
   const after: OAuthAppRow = { ...before, ...storedChanges("oauth_app", input) };
   await updateOAuthApp(tx, after);
   return toOAuthApp(after, tenant);
@@ -56,7 +54,7 @@ export async function rotateClientSecret(
   { tenant }: RequestContext,
   id: string,
 ): Promise<OAuthApp> {
-  const row = await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
+  const row = await oauthApps.row(tx, tenant, id);
   if (row.public === 1) throw new ApiError("app_is_public", `The app ${id} is public: it has no secret to rotate.`);
   const secret = newSecret(tools);
   await setClientSecret(tx, id, tools.vault.digest(secret));
@@ -65,18 +63,12 @@ export async function rotateClientSecret(
 
 /** Deletes an app and revokes all its grants. */
 export async function removeOAuthApp(tx: Transaction, { tenant }: RequestContext, id: string) {
-  await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
+  await oauthApps.row(tx, tenant, id);
   await deleteOAuthApp(tx, tenant.environment, id);
   return { id, object: "oauth_app" as const, deleted: true as const };
 }
 
-export async function getOAuthApp(queries: Queries, tenant: Tenant, id: string): Promise<OAuthApp> {
-  return toOAuthApp(await existing("oauth_app", id, () => findOAuthApp(queries, tenant.environment, id)), tenant);
-}
-
-export async function pageOfOAuthApps(queries: Queries, tenant: Tenant, page: PageRequest): Promise<OAuthApp[]> {
-  return (await listOAuthApps(queries, page)).map((row) => toOAuthApp(row, tenant));
-}
+export const oauthApps = readsOf("oauth_app", oauthAppRows, toOAuthApp);
 
 function newSecret({ random }: SecretTools): string {
   return formatCredential("cs_", random.bytes(32));

@@ -13,20 +13,18 @@ import type { Queries, Transaction } from "../storage/database.ts";
 import { takeTurn } from "../storage/environments.ts";
 import type { EventRow } from "../storage/events.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
-import type { PageRequest } from "../storage/page.ts";
 import {
   countEndpoints,
   deleteEndpoint,
   disableEndpoint,
-  findEndpoint,
+  endpointRows,
   insertEndpoint,
-  listEndpoints,
   setFailingReported,
   updateEndpoint,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../security/vault.ts";
-import { ApiError, invalidFields, existing } from "./api-error.ts";
+import { ApiError, invalidFields, readsOf } from "./api-error.ts";
 import {
   changeHeaders,
   checkEndpointUrl,
@@ -96,7 +94,7 @@ export async function changeEndpoint(
   input: WebhookEndpointUpdate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
+  const row = await webhookEndpoints.row(tx, context.tenant, id);
   if (input.url !== undefined) assertUrl(input.url, context.tenant, tools);
   Object.assign(row, storedChanges("webhook_endpoint", input));
   if (input.headers !== undefined) {
@@ -123,7 +121,7 @@ export async function disableGoneEndpoint(
   gone: { environment: number; id: string; url: string; at: number },
 ): Promise<boolean> {
   if (!(await disableEndpoint(tx, gone))) return false;
-  const row = (await findEndpoint(tx, gone.environment, gone.id))!;
+  const row = (await endpointRows.find(tx, gone.environment, gone.id))!;
   await emitHealth(tx, await contextOf(), "webhook_endpoint.disabled", row);
   return true;
 }
@@ -152,7 +150,7 @@ export async function reportHealth(
   contextOf: () => Promise<RequestContext>,
   { environment, id }: { environment: number; id: string },
 ): Promise<void> {
-  const row = await findEndpoint(tx, environment, id);
+  const row = await endpointRows.find(tx, environment, id);
   if (row === undefined) return;
   const isFailing = failingSince(row) !== null;
   if (isFailing === (row.failing_reported === 1)) return;
@@ -167,7 +165,7 @@ async function emitHealth(tx: Transaction, context: RequestContext, type: EventT
 
 /** Deletes an endpoint. Its pending deliveries are canceled. */
 export async function removeEndpoint(tx: Transaction, context: RequestContext, id: string) {
-  await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
+  await webhookEndpoints.row(tx, context.tenant, id);
   await deleteEndpoint(tx, context.tenant.environment, id);
   tx.notify("deliveries");
   return { id, object: "webhook_endpoint" as const, deleted: true as const };
@@ -183,7 +181,7 @@ export async function rotateSecret(
   { overlap_seconds: overlap = LIMITS.secretOverlapSecondsDefault }: SecretRotate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
+  const row = await webhookEndpoints.row(tx, context.tenant, id);
   const secret = formatSigningSecret(tools.random.bytes(32));
   row.previous_secret = overlap === 0 ? null : row.secret;
   row.previous_until = overlap === 0 ? null : context.now + overlap * 1000;
@@ -201,7 +199,7 @@ export async function pingEndpoint(
   sample?: DomainEvent,
 ): Promise<EventRow> {
   const { tenant } = context;
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, tenant.environment, id));
+  const row = await webhookEndpoints.row(tx, tenant, id);
   if (row.status === "disabled") throw endpointDisabled(id);
   // A receiver would mistake a sample for a real event.
   if (sample !== undefined && tenant.livemode) {
@@ -210,21 +208,12 @@ export async function pingEndpoint(
   return emitTo(tx, context, sample ?? { type: "webhook_endpoint.ping", object: toEndpoint(row, tenant) }, id);
 }
 
-export async function getEndpoint(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpoint> {
-  return toEndpoint(
-    await existing("webhook_endpoint", id, () => findEndpoint(queries, tenant.environment, id)),
-    tenant,
-  );
-}
-
-export async function pageOfEndpoints(queries: Queries, tenant: Tenant, page: PageRequest): Promise<WebhookEndpoint[]> {
-  return (await listEndpoints(queries, page)).map((row) => toEndpoint(row, tenant));
-}
+export const webhookEndpoints = readsOf("webhook_endpoint", endpointRows, toEndpoint);
 
 /** Returns every endpoint, newest first. */
 export function allEndpoints(queries: Queries, tenant: Tenant): Promise<WebhookEndpoint[]> {
   const { environment } = tenant;
-  return pageOfEndpoints(queries, tenant, { environment, limit: LIMITS.endpointsPerEnvironment });
+  return webhookEndpoints.page(queries, tenant, { environment, limit: LIMITS.endpointsPerEnvironment });
 }
 
 export function endpointDisabled(id: string): ApiError {

@@ -52,7 +52,13 @@ function signedText({ list, environment, filters }: CursorScope, position: strin
   return JSON.stringify(["cursor", list, environment, canonical, position]);
 }
 
-interface ListQuery {
+/** What every item of a list has. */
+export interface Listed {
+  id: string | null;
+  created: string | number;
+}
+
+export interface ListQuery {
   limit?: number;
   cursor?: string;
   created_after?: string;
@@ -84,11 +90,7 @@ interface ListOf<Row, Item> {
 }
 
 /** Returns a page of a list, newest first, by keyset on the position. */
-export async function sendList<
-  Row extends { id: string | null; created: string | number },
-  Query extends ListQuery,
-  Item extends Row = Row,
->(
+export async function sendList<Row extends Listed, Query extends ListQuery, Item extends Row = Row>(
   vault: Vault,
   kind: IdKind,
   call: Call<unknown, Query>,

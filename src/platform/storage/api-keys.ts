@@ -2,7 +2,7 @@ import type { Environment } from "../../contract/environments.ts";
 import { inBatches, insertRow, updateRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
-import { type PageRequest, readPage } from "./page.ts";
+import { rowsOf } from "./page.ts";
 
 /** `ip_allowlist` is empty if every address is allowed. */
 export interface ApiKeyRow extends StoredFields<"api_key"> {
@@ -27,7 +27,6 @@ const NAMES = [
   ...FIELDS,
   ...(["last_used", "revoked_at", "revoked_reason", "created", "created_by"] as const),
 ] satisfies (keyof ApiKeyRow)[];
-const COLUMNS = NAMES.join(", ");
 const COLUMNS_OF_K = NAMES.map((name) => `k.${name}`).join(", ");
 
 /** A key with its account and environment: everything that authentication needs, from one lookup. */
@@ -62,13 +61,7 @@ export function findKeyOwner(queries: Queries, id: string): Promise<KeyOwner | u
   return queries.get<KeyOwner>(`${OWNER_QUERY} WHERE k.id = $1`, [id]);
 }
 
-export function findApiKey(queries: Queries, environment: number, id: string): Promise<ApiKeyRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM api_keys WHERE environment = $1 AND id = $2`, [environment, id]);
-}
-
-export function listApiKeys(queries: Queries, page: PageRequest): Promise<ApiKeyRow[]> {
-  return readPage<ApiKeyRow>(queries, "api_keys", COLUMNS, page, {});
-}
+export const apiKeyRows = rowsOf<ApiKeyRow>("api_keys", NAMES.join(", "));
 
 /**
  * Returns the active keys that a user created, or that were created with one of those, newest first. `now` is real

@@ -3,7 +3,7 @@ import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { insertRow, updateRow } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
-import { type PageRequest, readPage } from "./page.ts";
+import { rowsOf } from "./page.ts";
 
 export interface BulkOperationRow {
   environment: number;
@@ -25,9 +25,6 @@ export interface BulkOperationRow {
   ended_at: number | null;
 }
 
-const COLUMNS = `environment, id, type, status, filters, request_id, total, done, failed, last_error, position, until_id,
-  created, ended_at`;
-
 export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
   await insertRow(tx, "bulk_operations", row);
 }
@@ -38,16 +35,11 @@ export async function updateBulkOperation(tx: Transaction, row: BulkOperationRow
   await updateRow(tx, "bulk_operations", row, ["environment", "id"], progress);
 }
 
-export function findBulkOperation(queries: Queries, environment: number, id: string) {
-  return queries.get<BulkOperationRow>(`SELECT ${COLUMNS} FROM bulk_operations WHERE environment = $1 AND id = $2`, [
-    environment,
-    id,
-  ]);
-}
-
-export function listBulkOperations(queries: Queries, page: PageRequest): Promise<BulkOperationRow[]> {
-  return readPage<BulkOperationRow>(queries, "bulk_operations", COLUMNS, page, {});
-}
+export const bulkOperationRows = rowsOf<BulkOperationRow>(
+  "bulk_operations",
+  `environment, id, type, status, filters, request_id, total, done, failed, last_error, position, until_id, created,
+   ended_at`,
+);
 
 /** The running operations of all environments, oldest first. */
 export function runningBulkOperations(queries: Queries) {

@@ -2,7 +2,7 @@ import type { Environment } from "../../contract/environments.ts";
 import { inBatches, insertRow, updateRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
-import { type PageRequest, readPage } from "./page.ts";
+import { rowsOf } from "./page.ts";
 
 export interface OAuthAppRow extends StoredFields<"oauth_app"> {
   /** The client id. */
@@ -24,20 +24,13 @@ export interface ClientRow extends OAuthAppRow {
 
 const FIELDS = columnsOf("oauth_app");
 const NAMES = ["id", "environment", ...FIELDS, "secret", "created"] satisfies (keyof OAuthAppRow)[];
-const COLUMNS = NAMES.join(", ");
 
 /** Adds an app unless one has that ID. */
 export async function insertOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
   await insertRow(tx, "oauth_apps", row, "ON CONFLICT DO NOTHING");
 }
 
-export function findOAuthApp(queries: Queries, environment: number, id: string): Promise<OAuthAppRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM oauth_apps WHERE environment = $1 AND id = $2`, [environment, id]);
-}
-
-export function listOAuthApps(queries: Queries, page: PageRequest): Promise<OAuthAppRow[]> {
-  return readPage<OAuthAppRow>(queries, "oauth_apps", COLUMNS, page, {});
-}
+export const oauthAppRows = rowsOf<OAuthAppRow>("oauth_apps", NAMES.join(", "));
 
 export function findClient(queries: Queries, id: string): Promise<ClientRow | undefined> {
   return queries.get(

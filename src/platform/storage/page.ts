@@ -46,6 +46,20 @@ export function readMergedPage<Row>(
   return queries.all<Row>(sql, parameters);
 }
 
+/** How the rows of a table are read: one of an environment by its ID, or a page of a list. */
+export interface Rows<Row> {
+  find: (queries: Queries, environment: number, id: string) => Promise<Row | undefined>;
+  list: (queries: Queries, page: PageRequest) => Promise<Row[]>;
+}
+
+export function rowsOf<Row>(table: string, columns: string): Rows<Row> {
+  const sql = `SELECT ${columns} FROM ${table} WHERE environment = $1 AND id = $2`;
+  return {
+    find: (queries, environment, id) => queries.get(sql, [environment, id]),
+    list: (queries, page) => readPage(queries, table, columns, page, {}),
+  };
+}
+
 /** Returns the ID of an environment's newest row; undefined if there is none. */
 export async function newestId(
   queries: Queries,

@@ -2,7 +2,7 @@ import { insertRow, updateRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 import type { EnvironmentRow } from "./environments.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
-import { type PageRequest, readPage } from "./page.ts";
+import { rowsOf } from "./page.ts";
 
 export interface WebhookEndpointRow extends StoredFields<"webhook_endpoint"> {
   environment: number;
@@ -38,9 +38,6 @@ const CHANGEABLE = [
 ] satisfies (keyof WebhookEndpointRow)[];
 /** All columns besides the health. */
 export const ENDPOINT_COLUMNS = ["environment", "id", ...CHANGEABLE, "created"] as const;
-const COLUMNS = ENDPOINT_COLUMNS.join(", ");
-/** Written by the delivery engine only. */
-const HEALTH = "failures, first_failure, last_failure, failing_reported";
 
 export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
   await insertRow(tx, "webhook_endpoints", row);
@@ -118,20 +115,15 @@ export async function deleteEndpoint(tx: Transaction, environment: number, id: s
   await tx.run("DELETE FROM webhook_endpoints WHERE environment = $1 AND id = $2", [environment, id]);
 }
 
-export function findEndpoint(queries: Queries, environment: number, id: string) {
-  return queries.get<WebhookEndpointRow>(
-    `SELECT ${COLUMNS}, ${HEALTH} FROM webhook_endpoints WHERE environment = $1 AND id = $2`,
-    [environment, id],
-  );
-}
+export const endpointRows = rowsOf<WebhookEndpointRow>(
+  "webhook_endpoints",
+  // The health is written by the delivery engine only.
+  `${ENDPOINT_COLUMNS.join(", ")}, failures, first_failure, last_failure, failing_reported`,
+);
 
 export async function countEndpoints(queries: Queries, environment: number): Promise<number> {
   const sql = "SELECT COUNT(*) AS count FROM webhook_endpoints WHERE environment = $1";
   return (await queries.get<{ count: number }>(sql, [environment]))?.count ?? 0;
-}
-
-export function listEndpoints(queries: Queries, page: PageRequest): Promise<WebhookEndpointRow[]> {
-  return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", `${COLUMNS}, ${HEALTH}`, page, {});
 }
 
 /** The columns of an endpoint that creating deliveries needs. */

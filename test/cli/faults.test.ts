@@ -34,7 +34,9 @@ describe("service faults", () => {
     const listed = await service(["faults", "list"]);
     expect(listed.stdout.split("\n")[0]).toMatch(/^flt_\w+\tPOST \/v1\/orders\*\tstatus 503\t0\.2\t0 of 5\t/);
     expect(listed.stdout).toContain("\tPOST /v1/payments\tlose response\t1\t0\t");
-    expect(await service(["faults", "remove", first.id])).toMatchObject({ exitCode: 0 });
+    const remove = ["faults", "remove", first.id];
+    expect((await service([...remove, "--dry-run"])).stdout).toMatch(`/v1/faults/${first.id}\n`);
+    expect(await service(remove)).toMatchObject({ exitCode: 0, stdout: `id\t${first.id}\ndeleted\ttrue\n` });
     expect(await json("faults", "list")).toHaveLength(4);
     expect(await service(["faults", "clear", "--json"])).toMatchObject({
       exitCode: 0,

@@ -7,7 +7,7 @@ import { UsageError, UserError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, timeWithAge } from "../resource/columns.ts";
-import { type Idempotent, IDEMPOTENCY_KEY } from "../resource/verbs.ts";
+import { type Idempotent, IDEMPOTENCY_KEY, showDeleted } from "../resource/verbs.ts";
 
 const SNAPSHOTS = "/v1/sandbox/snapshots";
 
@@ -30,7 +30,7 @@ const SNAPSHOT: ResourceView<Snapshot> = {
   fields: memberNamesOf("Snapshot"),
   columns: [
     { label: "Name", text: ({ name }) => name },
-    { label: "Objects", text: ({ objects }) => String(objects) },
+    { label: "Objects", text: ({ objects }) => String(objects), align: "right" },
     CREATED,
   ],
   details: [
@@ -111,12 +111,12 @@ export const command: CommandDefinition = {
       name: "delete",
       about: "Delete a snapshot",
       args: [NAME],
+      dryRun: true,
       fields: SNAPSHOT,
       examples: ["service sandbox delete empty"],
       async run(context: Context, name: string) {
         const body = await context.request<Snapshot>({ method: "DELETE", path: SNAPSHOTS + apiPath`/${name}` });
-        context.output.success(`Deleted the snapshot ${name}`);
-        await context.output.object(body, SNAPSHOT);
+        await showDeleted(context, `Deleted snapshot ${name}`, body, SNAPSHOT);
       },
     },
   ],

@@ -222,13 +222,13 @@ export function actionVerb<Item extends object, Flags extends object>(
 }
 
 /** The response of DELETE for every resource. */
-interface Deleted {
+export interface Deleted {
   id: string;
   object: string;
   deleted: true;
 }
 
-const DELETED: ResourceView<Deleted> = {
+export const DELETED: ResourceView<Deleted> = {
   noun: "deletion",
   plural: "deletions",
   fields: memberNamesOf("DeletedCustomer"),
@@ -252,12 +252,20 @@ export function deleteVerb<Item extends object>({ command, exampleId, path, view
     async run(context: Context, id: string, { yes }: { yes?: true }) {
       await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
       const body = await context.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
-      const { output } = context;
-      output.success(`Deleted ${view.noun} ${id}`);
-      // A person has read it already.
-      if (output.json || output.quiet || output.chosen || !output.terminal) await output.object(body, DELETED);
+      await showDeleted(context, `Deleted ${view.noun} ${id}`, body, DELETED);
     },
   };
+}
+
+/** Prints a note, which is enough for a person, or else the response. */
+export async function showDeleted<Item extends object>(
+  { output }: Context,
+  note: string,
+  body: Item,
+  view: ResourceView<Item>,
+): Promise<void> {
+  output.success(note);
+  if (output.json || output.quiet || output.chosen || !output.terminal) await output.object(body, view);
 }
 
 /** Skips what `confirmDestruction` asks. */

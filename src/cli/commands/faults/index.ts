@@ -12,7 +12,7 @@ import { UsageError } from "../../errors.ts";
 import { parseFile, parseTimeout } from "../../forwarding/flags.ts";
 import type { CheckFlags } from "./check/run.ts";
 import { CREATED, CREATED_AT, ID } from "../../resource/columns.ts";
-import { type Idempotent, IDEMPOTENCY_KEY } from "../../resource/verbs.ts";
+import { type Deleted, DELETED, type Idempotent, IDEMPOTENCY_KEY, showDeleted } from "../../resource/verbs.ts";
 import type { Column, ResourceView } from "../../terminal/view.ts";
 
 const FAULTS = pathOf("fault");
@@ -109,16 +109,18 @@ export const command: CommandDefinition = {
       name: "remove",
       about: "Remove a fault",
       args: [{ arg: "<id>", about: "ID of the fault", parse: objectId }],
+      dryRun: true,
+      fields: DELETED,
       examples: [`service faults remove ${EXAMPLE_ID}`],
       async run(context: Context, id: string) {
-        const body = await context.request<object>({ method: "DELETE", path: FAULTS + apiPath`/${id}` });
-        context.output.success(`Removed fault ${id}`);
-        if (context.output.json) await context.output.document(body);
+        const body = await context.request<Deleted>({ method: "DELETE", path: FAULTS + apiPath`/${id}` });
+        await showDeleted(context, `Removed fault ${id}`, body, DELETED);
       },
     },
     {
       name: "clear",
       about: "Remove all faults",
+      dryRun: true,
       examples: ["service faults clear"],
       run: runClear,
     },
@@ -172,11 +174,13 @@ function nameRequest(error: ApiError): void {
 }
 
 async function runClear(context: Context): Promise<void> {
+  const { output } = context;
   const body = await context.request<FaultList>({ method: "DELETE", path: FAULTS });
   const { length } = body.data;
   const done = length === 0 ? "There were no faults" : `Removed ${length} ${length === 1 ? "fault" : "faults"}`;
-  context.output.success(done);
-  if (context.output.json) await context.output.document(body);
+  output.success(done);
+  if (output.json) await output.document(body);
+  else if (output.quiet || !output.terminal) await output.list(body.data, FAULT);
 }
 
 /** Parses `POST /v1/orders*`, or a path alone. */

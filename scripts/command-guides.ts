@@ -36,6 +36,8 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
 
 interface Output {
   command: string;
+  /** What the examples cannot start: test/docs/command-outputs.test.ts compares the output. */
+  needs?: string;
   prints: string;
 }
 
@@ -72,6 +74,57 @@ Event     order.completed  evt_0354TncBkplzi3oQU2uJhm
     prints: `201  POST /v1/orders  ord_0354TnZNqjqXwZwQ1t3ekR  20 ms
 200  POST /v1/orders/ord_0354TnZNqjqXwZwQ1t3ekR/complete  5 ms
 ✓ Triggered order.completed evt_0354TnZP7D3X8Jc4aHCiCV`,
+  },
+  "service webhooks check": {
+    command: "service webhooks check localhost:3000/webhooks",
+    needs: "a receiver",
+    prints: `Receiver  http://localhost:3000/webhooks
+
+Accepting
+  ✓ Accepts a valid delivery                            204 in 47 ms
+  ✓ Responds within 10 s                                response in 47 ms
+  ✓ Accepts an unknown event type with 2xx              204 in 7 ms
+  ✓ Accepts events in any order                         204 in 12 ms
+  ✓ Accepts a repeated delivery with 2xx                204 in 5 ms
+
+Raw body
+  ✓ Accepts a body with odd spacing                     204 in 9 ms
+  ✓ Accepts a body with non-ASCII characters            204 in 6 ms
+  ✓ Accepts a body with escaped slashes                 204 in 2 ms
+  ✓ Accepts a body with very large and unusual numbers  204 in 6 ms
+  ✓ Accepts a body of 1 MiB                             204 in 24 ms
+
+Rejecting
+  ✓ Rejects a delivery without a signature              400 in 37 ms
+  ✓ Rejects a malformed header                          400 in 35 ms
+  ✓ Rejects a signature made with another secret        400 in 33 ms
+  ✓ Rejects a body that was changed after signing       400 in 33 ms
+  ✓ Rejects a signature (v1) of the wrong length        400 in 32 ms
+  ✓ Rejects a signature (v1) that is not hex            400 in 23 ms
+  ✓ Rejects an empty signature (v1)                     400 in 21 ms
+
+Time
+  ✓ Rejects a timestamp (t) that is 301 s old           400 in 7 ms
+  ✓ Rejects a timestamp (t) that is 301 s ahead         400 in 7 ms
+  ✓ Accepts a timestamp (t) that is 299 s old           204 in 6 ms
+
+Rotation
+  ✓ Accepts two signatures (v1), its own first          204 in 4 ms
+  ✓ Accepts two signatures (v1), its own second         204 in 1 ms
+  – Accepts the previous secret alone
+      Configure two secrets in the receiver, and pass both to this check
+  ✓ Ignores unknown schemes                             204 in 1 ms
+
+Duplicates
+  – Processes a repeated event once
+      Responses do not show what a receiver has done: pass --probe URL or --effects
+  – Processes concurrent duplicates once
+
+Load
+  ✓ Handles a burst of 100 without a 5xx                all responses within 578 ms
+
+Grade B  24 passed, 0 failed, 3 skipped
+Nothing failed, but 3 could not run: each says what it needs.`,
   },
   "service clock show": {
     command: "service clock show",

@@ -47,6 +47,7 @@ function describe(command: Command, level: number, guide = ""): string {
       `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${argument.description}`,
   );
   const output = COMMAND_OUTPUTS[pathOf(command)];
+  const note = output?.needs === undefined ? "" : ` needs ${output.needs}`;
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
@@ -56,7 +57,7 @@ function describe(command: Command, level: number, guide = ""): string {
     examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
     output === undefined
       ? ""
-      : `\`\`\`sh\n${inProject(output.command)}\n\`\`\`\n\n\`\`\`text\n${inProject(output.prints)}\n\`\`\``,
+      : `\`\`\`sh${note}\n${inProject(output.command)}\n\`\`\`\n\n\`\`\`text${note}\n${inProject(output.prints)}\n\`\`\``,
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fields?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),

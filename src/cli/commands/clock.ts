@@ -11,7 +11,7 @@ import { formatSpan } from "../terminal/time.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 import { type Idempotent, IDEMPOTENCY_KEY } from "../resource/verbs.ts";
 
-const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
+const FAILURES = "  service deliveries list --status retrying\n  service deliveries list --status failed";
 const MAX_SECONDS = LIMITS.replaySeconds * 12;
 const POLL_MILLISECONDS = 500;
 /** Time limit for the platform to stop the clock after an interrupt. */
@@ -115,7 +115,7 @@ async function runAdvance(context: Context, seconds: number, { idempotencyKey }:
   if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${formatAttempts(body)}`);
   else output.success(`Advanced the test clock by ${span}; ${formatAttempts(body)}`);
   await showClock(body, context, CLOCK_ADVANCE);
-  if (body.failed > 0) output.note(`\nList the deliveries that are pending or have failed:\n${FAILURES}`);
+  if (body.failed > 0) output.note(`\nList the deliveries that are retried or have failed:\n${FAILURES}`);
 }
 
 /** Resolves once the advance is over or was canceled. */

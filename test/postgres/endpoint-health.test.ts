@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { type Api, apiOf } from "../support/api.ts";
@@ -17,16 +17,17 @@ let nodes: ServedPlatform[];
 let apis: Api[];
 let receiver: ScriptedReceiver;
 let status = 500;
-/** Set while responses wait for the test. */
+/** Set while responses to the endpoint `/locked` wait for the test. */
 let hold: ((response: ServerResponse) => void) | undefined;
 const ids: string[] = [];
 
 beforeAll(async () => {
   server = await usePostgres();
   url = await server.createDatabase();
-  receiver = await startScriptedReceiver((_request, response) => {
+  receiver = await startScriptedReceiver(({ path }, response) => {
     response.statusCode = status;
-    if (hold === undefined) response.end();
+    // Other endpoints are retried meanwhile.
+    if (hold === undefined || path !== "/locked") response.end();
     else hold(response);
   });
   const first = await serveNode(url);
@@ -90,13 +91,14 @@ it("an endpoint is shown as failing only once the event about it is stored", asy
   const attemptsOf = async () =>
     (await api()("GET", `/v1/statistics?endpoint=${id}`)).body.endpoints[0].attempts as number;
   await expect.poll(attemptsOf, { timeout: 60_000 }).toBe(FAILING_ATTEMPTS - 1);
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  await holder.query("BEGIN");
   const last = new Promise<ServerResponse>((resolve) => (hold = resolve));
   await ping(1);
   const response = await last;
   hold = undefined;
-  const holder = new Client({ connectionString: url });
-  await holder.connect();
-  await holder.query("BEGIN");
   // No event can be written while this lock is held.
   await holder.query("LOCK TABLE events IN SHARE ROW EXCLUSIVE MODE");
   response.end();
@@ -105,7 +107,6 @@ it("an endpoint is shown as failing only once the event about it is stored", asy
   expect(await health()).toBeNull();
   expect(await attemptsOf()).toBe(FAILING_ATTEMPTS - 1);
   await holder.query("COMMIT");
-  await holder.end();
   await expect.poll(health).not.toBeNull();
   const { data } = (await api()("GET", `/v1/events?related=${id}`)).body as { data: Event[] };
   expect(data.filter(({ type }) => type === "webhook_endpoint.failing")).toHaveLength(1);

@@ -45,7 +45,9 @@ async function openTerminal(): Promise<Terminal> {
     SERVICE_API_KEY: platform.sandboxKey,
     SERVICE_CONFIG_DIR: createConfigDir(),
   };
-  const listener = await startListener(env, ["--forward-to", receiver.url, "--events", "customer.created"]);
+  // On a busy machine a forward can take more than the default of 10 seconds, and is then made again.
+  const flags = ["--events", "customer.created", "--timeout", "2m"];
+  const listener = await startListener(env, ["--forward-to", receiver.url, ...flags]);
   secret = listener.secret;
   return { listener, receiver };
 }

@@ -17,10 +17,11 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A platform that measures the duration of attempts with a test clock. */
+/** A platform that measures the duration of attempts with a test clock, and retries only when the sandbox's is advanced. */
 async function host(elapsed: () => number): Promise<HostedPlatform> {
+  const started = Date.now();
   const platform = await hostPlatform({
-    clock: { ...systemClock, elapsed },
+    clock: { ...systemClock, now: () => started, elapsed },
     deliveryLimits: { perEndpoint: PER_ENDPOINT, perProcess: DELIVERIES / 2 },
   });
   closing.push(() => platform.close());

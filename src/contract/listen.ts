@@ -46,10 +46,14 @@ export interface SentEvent {
   body: string;
 }
 
-/** Events in commit order, at most `LIMITS.eventsPerFrame`. A single due event is sent at once. */
+/**
+ * Events in commit order, at most `LIMITS.eventsPerFrame`. A single due event is sent at once. `filtered_out` is the
+ * number of new events since the last such number that the subscriptions exclude; a frame may have nothing else.
+ */
 interface EventsFrame {
   frame: "events";
   events: SentEvent[];
+  filtered_out?: number;
 }
 
 /** Why events are missing, if it is not retention, a failover or damage: the sandbox was reset. */
@@ -219,7 +223,7 @@ const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {
     },
   },
   events: {
-    fields: { events: "list" },
+    fields: { events: "list", filtered_out: "count?" },
     items: {
       of: "events",
       shape: { fields: { seq: "count", id: "event ID", type: "name", cursor: "event ID?", body: "string" } },

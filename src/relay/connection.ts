@@ -59,7 +59,7 @@ export interface ConnectionOptions {
   waitMs?: number | undefined;
 }
 
-export interface ConnectionObserver extends Pick<PlatformSocketObserver, "gap" | "listeners"> {
+export interface ConnectionObserver extends Pick<PlatformSocketObserver, "gap" | "filteredOut" | "listeners"> {
   /** The platform accepted a connection: the first one, or a reconnect. */
   ready(frame: ReadyFrame, first: boolean): void;
   /** An event to forward; call `acknowledge` with the entry once it has an outcome. */
@@ -170,6 +170,7 @@ export class Connection {
       observer: {
         ready: (frame) => this.#ready(frame),
         event: (event) => this.#event(event),
+        filteredOut: (count) => this.#observer.filteredOut(count),
         gap: (frame) => this.#observer.gap(frame),
         reset: () => this.#observer.reset(),
         listeners: (others) => this.#observer.listeners(others),

@@ -56,22 +56,31 @@ const DOCKER_HOST = "host.docker.internal";
 /** Why a forward got no complete response: a stable code, what happened, and what to do. */
 export interface ForwardFailure extends NetworkFailure {
   hint: string;
+  /** What happened, for a column next to the code. */
+  brief: string;
 }
 
 export function describeForwardError(error: unknown, url: URL, host: HostKind): ForwardFailure {
   const failure = describeNetworkError(error, { name: "the receiver", hosts: hostsOf(url) });
-  return { ...failure, hint: hintFor(failure.code, url, host) };
+  const { code, message } = failure;
+  return {
+    ...failure,
+    hint: hintFor(code, url, host),
+    brief: code === "refused" ? `nothing listens on ${placeOf(url)}` : (BRIEF[code] ?? message),
+  };
 }
 
 /** Describes a forward that exceeded its time limit; `isResponding` if the response had begun. */
 export function describeTimeout(milliseconds: number, isResponding: boolean, url: URL, host: HostKind): ForwardFailure {
   const seconds = milliseconds / 1000;
+  const what = isResponding ? "complete response" : "response";
   return {
     code: "timeout",
     message: isResponding
       ? `the receiver at ${hostsOf(url)} did not complete its response within ${seconds} s`
       : `the receiver at ${hostsOf(url)} did not respond within ${seconds} s`,
     hint: hintFor("timeout", url, host),
+    brief: `no ${what} within ${seconds} s`,
   };
 }
 
@@ -176,6 +185,18 @@ function localhostHint(url: URL, host: HostKind): string {
     return ` In a container, localhost is the container itself. Use ${DOCKER_HOST}:${portOf(url)} for a receiver on the host, or the name of another container.`;
   }
   return " In WSL, localhost is the Linux side. For a receiver on Windows, use the address shown by `ip route show default`, or mirrored networking (networkingMode=mirrored in .wslconfig).";
+}
+
+const BRIEF: Partial<Record<NetworkFailureCode, string>> = {
+  timeout: "connecting timed out",
+  reset: "closed before it responded",
+  dns: "host name not found",
+  unreachable: "no network route",
+  invalid_response: "invalid HTTP response",
+};
+
+function placeOf(url: URL): string {
+  return isLoopback(url.hostname) ? `port ${portOf(url)}` : `${url.hostname}:${portOf(url)}`;
 }
 
 function hostsOf(url: URL): string {

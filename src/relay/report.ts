@@ -10,6 +10,8 @@ import type { ResponseHeaders } from "../network/response-parser.ts";
 export interface Summary {
   /** Events received, without duplicates. */
   received: number;
+  /** Events that the run's own filters excluded; undefined if it has none. */
+  filteredOut?: number | undefined;
   /** Forwards that got a 2xx response. */
   forwarded: number;
   /** Forwards that got another response, or none. */

@@ -45,6 +45,8 @@ export class Run {
   readonly #connection: Connection;
   readonly #dispatcher: Dispatcher<ReceivedEvent>;
   #duplicates = 0;
+  /** Events that the filters excluded; undefined without filters. */
+  #filteredOut: number | undefined;
   #others = 0;
   #secret = "";
   #stopping = false;
@@ -55,6 +57,7 @@ export class Run {
     const { clock = systemClock, random = Math.random, secret, report } = options;
     if (secret !== undefined) assertSigningSecret(secret);
     this.#options = options;
+    this.#filteredOut = options.filter === undefined && (options.events ?? []).length === 0 ? undefined : 0;
     const signing = { secret: () => secret ?? this.#secret };
     this.#dispatcher = new Dispatcher<ReceivedEvent>(options, signing, {
       settled: ({ entry }, outcome) => {
@@ -70,6 +73,10 @@ export class Run {
     this.ended = new Promise<ListenError | undefined>((resolve) => {
       this.#disconnected = resolve;
     }).then((error) => this.#finish(error));
+  }
+
+  get filteredOut(): number | undefined {
+    return this.#filteredOut;
   }
 
   start(): void {
@@ -116,6 +123,9 @@ export class Run {
       gap: ({ from, to, reason }) =>
         report({ event: "gap", from, to, ...(reason === "reset" ? { reason, dropped: this.#dropWaiting() } : {}) }),
       reset: () => report({ event: "reset", dropped: this.#dropWaiting() }),
+      filteredOut: (count) => {
+        if (this.#filteredOut !== undefined) this.#filteredOut += count;
+      },
       listeners: (others) => {
         if (others !== this.#others) report({ event: others > this.#others ? "joined" : "left", others });
         this.#others = others;
@@ -132,6 +142,7 @@ export class Run {
     if (this.#stopping) return;
     const { id, type, body, entry } = event;
     if (this.#options.filter?.(event) === false) {
+      this.#filteredOut! += 1;
       return this.#connection.acknowledge(entry, { durationMs: 0, isFiltered: true });
     }
     this.#options.report({ event: "received", id, type, body });
@@ -152,7 +163,7 @@ export class Run {
   }
 
   #finish(error: ListenError | undefined): RunEnd {
-    const summary = this.#dispatcher.close(this.#duplicates);
+    const summary = { ...this.#dispatcher.close(this.#duplicates), filteredOut: this.#filteredOut };
     this.#options.report({ event: "summary", ...summary });
     return { summary, error };
   }

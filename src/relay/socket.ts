@@ -39,6 +39,8 @@ const MAX_FRAME_BYTES = 8 * LIMITS.bodyBytes;
 export interface PlatformSocketObserver {
   ready(frame: ReadyFrame): void;
   event(event: SentEvent): void;
+  /** This many more events were excluded by the subscriptions. */
+  filteredOut(count: number): void;
   gap(frame: GapFrame): void;
   reset(): void;
   /** This many others listen to the same environment now. */
@@ -186,6 +188,7 @@ export class PlatformSocket {
       return this.violated(frame.frame === "ready" ? "a second ready frame" : `a ${frame.frame} frame before ready`);
     }
     if (frame.frame === "events") {
+      if (frame.filtered_out !== undefined) this.#observer.filteredOut(frame.filtered_out);
       for (const event of frame.events) {
         // An event may break the protocol, or end the run.
         if (this.#state !== "open") return;

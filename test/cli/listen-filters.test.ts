@@ -32,7 +32,7 @@ describe("service listen --where", () => {
     expect(await listener.interrupt()).toBe(0);
     const received = listener.records.filter(({ event }) => event === "received");
     expect(received.map(({ id }) => id)).toEqual([wanted.id]);
-    expect(listener.records.at(-1)).toMatchObject({ event: "summary", received: 1, forwarded: 1 });
+    expect(listener.records.at(-1)).toMatchObject({ event: "summary", received: 1, filtered_out: 1, forwarded: 1 });
     expect(receivers[0]!.seen).toEqual([wanted.id]);
   });
 

@@ -1,6 +1,9 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { startListener } from "../support/listener.ts";
+import { startPlatformOn } from "../support/platform.ts";
 import { kitPlatform } from "../testing/kit.ts";
 import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
@@ -38,6 +41,24 @@ describe("service listen --no-ui on a terminal", () => {
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/Summary {2}1 received, 1 forwarded/);
     expect(session.output()).not.toMatch(CONTROL_OF_SCREEN);
+  });
+
+  it("prints a lost connection once, not for each attempt", async () => {
+    const database = join(createFolder(), "platform.db");
+    const port = await freePort();
+    const first = await startPlatformOn(database, port);
+    const session = runInTerminal(["listen", "--no-ui"], { env: first.env });
+    await session.waitFor("Press Ctrl-C to stop");
+    const other = await startListener(first.env, []);
+    await first.stop();
+    await other.record(({ event, failures }) => event === "retrying" && Number(failures) >= 4);
+    await session.waitFor(/! lost .*nothing listens on/);
+    const second = await startPlatformOn(database, port);
+    onTestFinished(async () => void (await second.stop()));
+    await session.waitFor("✓ back");
+    expect(session.text().match(/! lost .*nothing listens on/g)).toHaveLength(1);
+    session.type(CTRL_C);
+    await Promise.all([session.ended, other.interrupt()]);
   });
 
   it("keeps warnings on a line of their own", async () => {

@@ -15,6 +15,7 @@ describe("a forward fails with a message", () => {
       code: "refused",
       message: `connection refused: nothing listens on 127.0.0.1:${port} or [::1]:${port}`,
       hint: expect.stringContaining(String(port)),
+      brief: `nothing listens on port ${port}`,
     });
   });
 

@@ -30,12 +30,8 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "forwarded":
       return forwardedLines(report, context);
     case "lost":
+    case "retrying":
       return notice(styles.warn("! lost"), `${report.reason.message.replace(/\.$/, "")}; reconnecting`, context);
-    case "retrying": {
-      const { reason, failures, retryInMs } = report;
-      const text = `${reason.message}; attempt ${failures}, next in ${formatDuration(retryInMs)}`;
-      return notice(styles.warn("! lost"), text, context);
-    }
     case "restored":
       return notice(styles.good("✓ back"), restoredText(report), context);
     case "gap":
@@ -231,12 +227,25 @@ function hinted(line: string, styles: Styles): string {
 
 /** The account, at the end. */
 function summaryLines(summary: Summary, { styles, layout: { width }, setup }: LineContext): string[] {
-  const { received, forwarded, failed, resolved, waiting, dropped, duplicates, p50, p99, chaos } = summary;
+  const {
+    received,
+    forwarded,
+    failed,
+    resolved,
+    waiting,
+    dropped,
+    duplicates,
+    p50,
+    p99,
+    chaos,
+    filteredOut = 0,
+  } = summary;
   const [arrived, left] = setup.isRecorded ? ["read", "sent"] : ["received", "forwarded"];
   const timing =
     p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
   const counts = [
     `${received} ${arrived}`,
+    ...(filteredOut > 0 ? [`${filteredOut} filtered out`] : []),
     `${forwarded} ${left}`,
     `${failed} failed`,
     ...(resolved > 0 ? [`${resolved} resolved by resend`] : []),

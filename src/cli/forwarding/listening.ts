@@ -3,7 +3,6 @@ import type { ForwardingOptions } from "../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../relay/port-advisor.ts";
 import type { Report } from "../../relay/report.ts";
 import { listenTargets, Run } from "../../relay/run.ts";
-import { EVENT_TYPES, type EventType, matchesSubscriptions } from "../../contract/event-types.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/assignments.ts";
@@ -12,6 +11,7 @@ import type { EnvironmentClock } from "../environment-time.ts";
 import { asUsage, endStream, SilentExit, UserError } from "../errors.ts";
 import { SECRET_VARIABLE } from "../receivers/secrets.ts";
 import type { ChildCommand, ChildEnd } from "../process/foreground.ts";
+import { exampleFor } from "./example.ts";
 import { factsOf } from "./lines.ts";
 import type { Display } from "./printer.ts";
 import type { Feed } from "./ui/feed.ts";
@@ -41,11 +41,6 @@ export interface ListenFlags extends ForwardingFlags {
 }
 
 const DEFAULT_WAIT_SECONDS = 30;
-
-/** Returns a type of these events. */
-function exampleType(events: readonly string[] = ["*"]): EventType {
-  return (["order.completed", ...EVENT_TYPES] as const).find((type) => matchesSubscriptions(events, type))!;
-}
 
 export interface ListeningOptions {
   flags: ListenFlags;
@@ -174,8 +169,9 @@ export class Listening {
       shortOrigin: environment,
       receivers: setup,
       facts: [["account", origin], ...factsOf(ready, setup)],
-      example: output.runnable(`service trigger ${exampleType(flags.events)}`),
+      example: exampleFor(flags),
       runnable: (text) => output.runnable(text),
+      filteredOut: () => run.filteredOut ?? 0,
       archive: "For older events, use the dashboard or service events list.",
       platform: platform.baseUrl,
       signs: true,

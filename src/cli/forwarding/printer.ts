@@ -79,6 +79,8 @@ function rendererOf(
   let isReady = setup.credentialSource === undefined;
   let isWaiting = false;
   let isExplained = false;
+  /** Why the connection is lost, as printed. */
+  let lostReason: string | undefined;
   let layout = layoutFor(sink.width(), fold);
   return (report) => {
     const width = sink.width();
@@ -91,6 +93,12 @@ function rendererOf(
       if (isWaiting) return [];
       isWaiting = true;
       return waitingLines(report, line);
+    }
+    if (report.event === "restored") lostReason = undefined;
+    if (report.event === "lost" || report.event === "retrying") {
+      // Each attempt to reconnect fails for the same reason.
+      if (report.reason.message === lostReason) return [];
+      lostReason = report.reason.message;
     }
     const lines = linesOf(withoutRepetition(report), line);
     if (isExplained || report.event !== "forwarded" || !hasFailed(report) || setup.explains === undefined) {
@@ -215,11 +223,12 @@ function toRecord(
     case "hint":
       return { ...report, time };
     case "summary": {
-      const { received, forwarded, failed, resolved, dropped, duplicates, p50, p99 } = report;
+      const { received, forwarded, failed, resolved, dropped, duplicates, p50, p99, filteredOut } = report;
       const timing = { p50_ms: p50 === undefined ? null : round(p50), p99_ms: p99 === undefined ? null : round(p99) };
       return {
         event: "summary",
         received,
+        filtered_out: filteredOut,
         forwarded,
         failed,
         resolved,

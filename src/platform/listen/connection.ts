@@ -229,6 +229,10 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     this.#socket.send(`{"frame":"events","events":[${items.join()}]}`);
   }
 
+  filteredOut(count: number): void {
+    this.#sendIfOpen({ frame: "events", events: [], filtered_out: count });
+  }
+
   gap(from: string, to: string, reason?: GapReason): void {
     this.#sendIfOpen({ frame: "gap", from, to, ...(reason === undefined ? {} : { reason }) });
   }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import type { EventType } from "../../contract/event-types.ts";
+import { EVENT_TYPES, type EventType } from "../../contract/event-types.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import type { GapReason } from "../../contract/listen.ts";
 import { invalidFields } from "../domain/api-error.ts";
@@ -11,6 +11,7 @@ import { findEnvironment } from "../storage/environments.ts";
 import { DamagedEventError, openBody } from "../storage/event-body.ts";
 import {
   alignLog,
+  countOthers,
   endOfLog,
   findInLog,
   ID_DISORDER_MS,
@@ -26,6 +27,8 @@ import type { EnvironmentTime } from "../time/environment-time.ts";
 /** When the log is read again if some of it could not be read yet. */
 const HELD_BACK_MS = 20;
 const UNAVAILABLE_MS = 250;
+/** Minimum time between two counts of events of other types. */
+const COUNT_MS = 250;
 /** The maximum number of events read at once, and of their bytes; one event may have more. */
 const MAX_EVENTS = 128;
 const READ_BYTES = 1024 * 1024;
@@ -39,6 +42,8 @@ export interface LogClient {
   available(): number;
   /** Sends events in order. Returns how many it accepted; the rest is read again. */
   send(events: readonly LoggedEvent[]): number;
+  /** Reports how many more new events have other types than those that it reads. */
+  filteredOut?(count: number): void;
   /** Reports that events may be missing after one ID and before another; the two are equal if one event is damaged. */
   gap(from: string, to: string, reason?: GapReason): void;
   /** Reports that the sandbox was reset: what was sent is gone, and its new log begins. */
@@ -76,6 +81,9 @@ export class LogReader {
   #running = false;
   #stopped = false;
   #cancelLater: (() => void) | undefined;
+  /** Up to where events of other types are counted; undefined until the end of the log was read once. */
+  #countedTo: number | undefined;
+  #cancelCount: (() => void) | undefined;
   readonly #unsubscribes: (() => void)[] = [];
 
   constructor(tools: LogTools, tenant: Tenant, types: readonly EventType[], start: Start, client: LogClient) {
@@ -118,6 +126,7 @@ export class LogReader {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     this.#cancelLater?.();
+    this.#cancelCount?.();
   }
 
   async #run(): Promise<void> {
@@ -166,6 +175,7 @@ export class LogReader {
     if (this.#stopped || !this.#send(events)) return "end";
     if (events.length === limit || events.length < part.events.length) return "more";
     this.#passOver(part.end);
+    this.#countLater();
     return part.heldBack ? "held back" : "end";
   }
 
@@ -207,6 +217,7 @@ export class LogReader {
     if (this.#stopped || environment === this.#tenant.environment) return false;
     this.#tenant.environment = environment;
     this.#position = LOG_START;
+    this.#countedTo = LOG_START.seq;
     this.#removed = LOG_START;
     this.#gapAfter = undefined;
     this.#client.reset(cursorOf(LOG_START));
@@ -221,6 +232,7 @@ export class LogReader {
     const { now } = await time.read(database, this.#tenant);
     const { position, removed } = await findStart(database, this.#tenant.environment, from, now);
     this.#position = position;
+    this.#countedTo = undefined;
     this.#removed = removed;
     this.#gapAfter = from;
     log.warn({ after: from, from: cursorOf(position) }, "the database lacks events that were sent to a listener");
@@ -246,6 +258,25 @@ export class LogReader {
     const { seq, replay } = this.#position;
     if (end.seq <= seq && end.replay <= replay) return;
     this.#position = { seq: Math.max(seq, end.seq), replay: Math.max(replay, end.replay), id: end.id };
+  }
+
+  #countLater(): void {
+    this.#countedTo ??= this.#position.seq;
+    const isFiltered = this.#client.filteredOut !== undefined && this.#types.length < EVENT_TYPES.length;
+    if (!isFiltered || this.#position.seq <= this.#countedTo) return;
+    this.#cancelCount ??= this.#tools.clock.after(COUNT_MS, () => {
+      this.#cancelCount = undefined;
+      // Only a number on a screen depends on it.
+      this.#count().catch((error: unknown) => this.#tools.log.debug({ err: error }, "events could not be counted"));
+    });
+  }
+
+  async #count(): Promise<void> {
+    const { seq } = this.#position;
+    const { database } = this.#tools;
+    const count = await countOthers(database, this.#tenant.environment, this.#countedTo ?? seq, seq, this.#types);
+    this.#countedTo = seq;
+    if (count > 0 && !this.#stopped) this.#client.filteredOut?.(count);
   }
 }
 

@@ -185,6 +185,22 @@ function toPosition(
   return { seq, replay: replay?.number ?? 0, id: isReplayLast ? replay.id : event?.id };
 }
 
+/** Counts the events after one number and up to another that have none of these types. */
+export async function countOthers(
+  queries: Queries,
+  environment: number,
+  after: number,
+  upTo: number,
+  types: readonly EventType[],
+): Promise<number> {
+  const names = types.map((_, i) => `$${i + 4}`).join(", ");
+  const row = await queries.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM events WHERE environment = $1 AND seq > $2 AND seq <= $3 AND type NOT IN (${names})`,
+    [environment, after, upTo, ...types],
+  );
+  return Number(row?.count ?? 0);
+}
+
 /** Returns the end of the log. */
 export async function endOfLog(queries: Queries, environment: number): Promise<LogPosition> {
   const horizon = await horizonOf(queries);

@@ -9,6 +9,7 @@ import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 import { parseTarget } from "../../../relay/targets.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
+import { exampleFor } from "../../forwarding/example.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { offerDriver } from "../../database/driver.ts";
 import { portOwner } from "../../process/port-owner.ts";
@@ -324,7 +325,7 @@ class Dev {
     this.#sayState("dev", "ready", `${styles.strong("Ready")} after ${took}. Dashboard: ${dashboard}`);
     if (this.#context.output.json) return;
     if (this.#platform !== undefined) this.#console.say("dev", "  To sign in there: service serve link", {});
-    this.#console.say("dev", "  To trigger an event: service trigger order.completed", {});
+    this.#console.say("dev", `  To trigger an event: ${exampleFor(flagsOf(this.#project)).command}`, {});
     this.#console.say("dev", styles.dim("  Press Ctrl-C to stop everything"), {});
   }
 

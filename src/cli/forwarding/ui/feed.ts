@@ -1,4 +1,5 @@
 import type { RelayedEvent } from "../../../relay/delivery.ts";
+import type { Example } from "../example.ts";
 import type { Receivers } from "../options.ts";
 import type { Row } from "./history.ts";
 
@@ -13,9 +14,11 @@ export interface Feed {
   /** What its user needs to know about it, each item with its label. */
   readonly facts: readonly (readonly [label: string, text: string])[];
   /** A command that creates an event. */
-  readonly example: string;
+  readonly example: Example;
   /** Returns text in which commands begin with the words that start this program. */
   readonly runnable: (text: string) => string;
+  /** Number of events that the session's own filters excluded. */
+  readonly filteredOut: () => number;
   /** Where events are after they have left the list: a sentence. */
   readonly archive: string;
   /** The platform whose events these are. Those of other senders have no dashboard and no fixtures. */

@@ -55,10 +55,12 @@ function stateLine({ lost, paused, feed, clock, size, others }: Model, now: numb
   return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [shownTo]];
 }
 
-function totalsLine({ history, filter, rows, size }: Model): Line {
+function totalsLine({ history, filter, rows, size, feed }: Model): Line {
   const { received, forwarded, failed, resolved, duplicates } = history.totals;
   const { waiting, retrying, dropped } = history;
-  const spans: Span[] = [[` ${counted(received)} received  ${counted(forwarded)} forwarded  `]];
+  const filteredOut = feed.filteredOut();
+  const excluded = filteredOut === 0 ? "" : `  ${counted(filteredOut)} filtered out`;
+  const spans: Span[] = [[` ${counted(received)} received${excluded}  ${counted(forwarded)} forwarded  `]];
   spans.push([`${counted(failed)} failed`, failed > resolved ? "bad" : undefined]);
   if (resolved > 0) spans.push([`  ${counted(resolved)} resolved by resend`, "good"]);
   if (retrying > 0) spans.push([`  ${counted(retrying)} retrying`, "warn"]);
@@ -115,15 +117,23 @@ function emptyList(model: Model, width: number, height: number): Line[] {
           ...sessionLines(model.feed),
           [],
           ...(model.lost === undefined
-            ? [
-                [["Waiting for events. To create one, run in another terminal:"] as Span],
-                [[model.feed.example, "accent"] as Span],
-              ]
+            ? invitation(model.feed)
             : [[[`Reconnecting: ${model.lost.reason}`, "warn"] as Span]]),
         ]
       : [[], [[filterProblem(model.filter) ?? "No event matches the filter."]], [["esc removes it.", "dim"]]];
   const shown = lines.flatMap((line) => wrapLine(line, width - 4, line.length > 1 ? 11 : 0)).slice(0, height);
   return [...shown.map((line): Line => [["  "], ...line]), ...emptyLines(height - shown.length)];
+}
+
+function invitation({ example, filteredOut, runnable }: Model["feed"]): Span[][] {
+  const { command, unmet } = example;
+  const count = filteredOut();
+  const excluded = `${count === 1 ? "1 event was" : `${counted(count)} events were`} filtered out. To create one that passes`;
+  return [
+    [[`${count === 0 ? "Waiting for events. To create one" : excluded}, run in another terminal:`]],
+    [[runnable(command), "accent"]],
+    ...(unmet.length === 0 ? [] : [[[`Its event is shown only if ${unmet.join(" and ")}.`, "dim"] as Span]]),
+  ];
 }
 
 /** Renders the filter being typed, a message, or the failure of the selected delivery. */
@@ -164,14 +174,16 @@ function failureOf(row: Row): string {
 /** Most important first. */
 const LIST_KEYS = ["↑↓ move", "enter details", "/ filter", "r resend", "e edit", "y cURL", "t fixture", "o open"];
 const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "e edit", "y cURL", "t fixture", "o open"];
-const HELP_KEYS = ["↑↓ scroll", "esc back"];
+const HELP_KEYS = ["↑↓ scroll"];
+const ALWAYS = ["? help", "q quit"];
+const ALWAYS_IN_HELP = ["esc/q back", "Ctrl-C quit"];
 
-/** Shows as many keys as fit; help and quit are always shown. */
+/** Shows as many keys as fit; how to get help and to quit is always shown. */
 function keysLine({ feed, view, paused, filter, size }: Model): Line {
   const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
   const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
   const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
-  const always = ["? help", "q quit"];
+  const always = view === "help" ? ALWAYS_IN_HELP : ALWAYS;
   const hints = [...(paused ? ["p resume"] : []), ...escape, ...own];
   if (view !== "help") hints.push(...(paused ? [] : ["p pause"]), "c clear");
   let room = size.columns - 2 - always.join("  ").length;

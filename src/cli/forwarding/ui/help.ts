@@ -26,7 +26,7 @@ const keysOf = (signature: string): readonly (readonly [keys: string, text: stri
   ["o", "Open in the dashboard"],
   ["p", "Pause and resume forwarding"],
   ["c", "Clear the list"],
-  ["q  Ctrl-C", "Quit"],
+  ["q  Ctrl-C", "Quit; in this help, q closes it"],
 ];
 
 /** Returns the keys, the settings of the session, and the limits, in lines of at most this width. */

@@ -109,6 +109,7 @@ export class ListenUi implements Display {
     const model = this.#model;
     if (model === undefined || this.#isOver) return;
     if (model.typing) typeFilter(model, key);
+    else if (key.name === "q" && model.view === "help") model.back();
     else if (key.name === "q") this.#options.context.interrupt();
     else if (!move(model, key.name)) this.#act(key.name, model);
     this.#drawSoon();

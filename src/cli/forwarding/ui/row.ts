@@ -55,9 +55,9 @@ export function titlesOf({ width, type, id }: Columns): string {
 export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Columns): Span[] {
   const { event, at, outcome } = row;
   const all = tagsOf(row);
-  // Next to a short type, the number of the attempt leaves the ID its place.
+  // Next to a short type, the number of the attempt leaves the other columns their places.
   const count = all === `attempt ${outcome?.attempt}` ? ` ×${outcome?.attempt}` : "";
-  const countTag = width >= WITH_ID && width < WITH_NOTE && event.type.length + count.length <= type ? count : "";
+  const countTag = event.type.length + count.length <= type ? count : "";
   const tags = countTag === "" ? all : "";
   const [status, style] = statusSpan(row);
   const spans: Span[] = [
@@ -77,7 +77,8 @@ export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Colu
     const tail = id - tags.length - 2;
     spans.push(["  "], [tags, "warn"], [tail > 4 ? ` …${printable(event.id).slice(-tail)}` : "", "dim"]);
   } else spans.push(["  "], ...fitLine([[cutMiddle(printable(event.id), id), "dim"]], id));
-  if (width >= WITH_NOTE) spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], [noteOf(row), "dim"]);
+  if (width >= WITH_NOTE)
+    spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], [outcome?.failure?.brief ?? noteOf(row), "dim"]);
   const line = fitLine(spans, width);
   return isSelected ? [[line.map(([text]) => text).join(""), "inverse"]] : line;
 }

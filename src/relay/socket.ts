@@ -251,7 +251,7 @@ export class PlatformSocket {
     if (this.#state === "closing" && code === NORMAL_CLOSURE && bye === undefined) this.#observer.confirmed(this.#sent);
     if (bye === undefined) return this.#end({ reason: describeSocketClose(code, text) });
     // What the platform asks for happens anyway.
-    const [, said] = /^The (.+); reconnect to resume$/.exec(bye.message) ?? [];
+    const [, said] = /^The (.+); reconnect to resume\.?$/.exec(bye.message) ?? [];
     const message = said === undefined ? `the platform ended the session: ${bye.message}` : `the ${said}`;
     this.#end({ reason: { code: "bye", message }, bye });
   }

@@ -56,6 +56,7 @@ describe("service listen --no-ui on a terminal", () => {
     const second = await startPlatformOn(database, port);
     onTestFinished(async () => void (await second.stop()));
     await session.waitFor("✓ back");
+    expect(session.text()).toContain("! lost  the platform is stopping; reconnecting");
     expect(session.text().match(/! lost .*nothing listens on/g)).toHaveLength(1);
     session.type(CTRL_C);
     await Promise.all([session.ended, other.interrupt()]);

@@ -33,9 +33,7 @@ describe("a key of service listen", () => {
     screen.type(UP);
     await screen.shows("1 newer ↓");
     screen.type("r");
-    await screen.shows(
-      new RegExp(`❯ [\\d:]+ +204 +customer.created +[\\d.]+ m?s +resent manually …\\w*${first.slice(-6)}`),
-    );
+    await screen.shows(new RegExp(`❯ [\\d:]+ +204 +customer.created +[\\d.]+ m?s +resent …\\w*${first.slice(-6)}`));
     await until(() => receivedTimes(first) === 2);
     expect(rowsOf(screen)).toHaveLength(3);
     expect(screen.text()).toContain("2 received  2 forwarded  0 failed");
@@ -55,7 +53,7 @@ describe("a key of service listen", () => {
     await screen.shows("0 forwarded  1 failed");
     for (const rows of [2, 3]) {
       screen.type("r");
-      await until(() => rowsOf(screen).length === rows && / 500 .*resent manually/.test(selectedRow(screen)!));
+      await until(() => rowsOf(screen).length === rows && / 500 .*resent/.test(selectedRow(screen)!));
     }
     expect(attempts).toEqual(["1", "2", "3", "4"]);
   });

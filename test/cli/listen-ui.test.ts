@@ -71,6 +71,24 @@ describe("the list of service listen", () => {
     await screen.shows("2 events were filtered out");
   });
 
+  it("says that a delivery which the receiver accepted must be rejected", async () => {
+    const screen = await listen(["--chaos", "badsig=1"], { columns: 130 });
+    await trigger("webhook_endpoint.ping");
+    await screen.shows(/❯ .* 200 .*wrong signature {2}must be rejected/);
+    await screen.shows("accepted a delivery with a wrong signature; it must be rejected");
+  });
+
+  it("says why an event was not sent while forwarding is paused", async () => {
+    const screen = await listen();
+    screen.type("p");
+    await screen.shows("‖ Paused");
+    await trigger("webhook_endpoint.ping");
+    await screen.shows("Not sent yet: forwarding is paused. p resumes it.");
+    screen.type("p");
+    await screen.shows("1 forwarded");
+    expect(screen.text()).not.toContain("Not sent yet");
+  });
+
   it("shows the sandbox's time and how far it is ahead, as the test clock advances", async () => {
     const screen = await listen();
     await screen.shows("Waiting for events");
@@ -251,7 +269,7 @@ describe("the details of service listen", () => {
     await screen.shows("filter: type:customer (1)");
     screen.type("R");
     await screen.shows("filter: type:customer (2)");
-    expect(rowsOf(screen).filter((row) => row.includes("resent manually"))).toHaveLength(1);
+    expect(rowsOf(screen).filter((row) => row.includes("resent"))).toHaveLength(1);
     screen.type("/");
     screen.type("\u0015type:nope\r");
     await screen.shows("filter: type:nope (0)");
@@ -284,7 +302,7 @@ describe("the details of service listen", () => {
       screen.type("R");
       await screen.shows("Resent 2: 2 × 204");
       await screen.shows("2 failed  2 resolved by resend");
-      for (const id of lost) await screen.shows(new RegExp(`204 .*resent manually …\\w*${id.slice(-6)}`));
+      for (const id of lost) await screen.shows(new RegExp(`204 .*resent …\\w*${id.slice(-6)}`));
       screen.type("R");
       await screen.shows("Nothing to resend: no failure is left");
       const list = (event: string) => cli.json<Delivery[]>("deliveries", "list", "--event", event);

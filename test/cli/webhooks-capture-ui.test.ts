@@ -109,7 +109,7 @@ describe("the screen of service webhooks capture", () => {
       await post(BODY);
       await screen.shows("1 forwarded");
       screen.type("r");
-      await screen.shows(/❯ .* 200 .* resent manually/);
+      await screen.shows(/❯ .* 200 .* resent/);
       const [, again] = await requestsIn(receiver, 2);
       expect({ body: again!.body.toString(), custom: again!.headers["x-custom"] }).toEqual({
         body: BODY,

@@ -150,22 +150,26 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
   const { styles, layout } = context;
   const { status, failure, hint, excerpt, retryInMs } = report;
   const isForgery = report.copy === "badsig" || report.copy === "stale";
+  const forgery = acceptedForgery(report);
   const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
   if (status !== undefined && status >= 400 && !isForgery) {
     lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
   }
-  if (isForgery && status !== undefined && status < 300) {
-    const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
-    const warning = indented(`accepted a delivery with ${what}; it must be rejected`, layout);
-    lines.push(...warning.map((line) => styles.bad(line)));
-  }
+  if (forgery !== undefined) lines.push(...indented(forgery, layout).map((line) => styles.bad(line)));
   if (hint !== undefined) {
     const [first = "", ...rest] = indented(`hint ${hint}`, layout);
     lines.push(first.replace("hint", styles.accent("hint")), ...rest);
   }
   if (retryInMs !== undefined) lines.push(...indented(`retrying in ${formatDuration(retryInMs)}`, layout));
   return lines;
+}
+
+/** Says that the receiver accepted a delivery which it must reject. */
+export function acceptedForgery({ copy, status }: ForwardedReport): string | undefined {
+  if ((copy !== "badsig" && copy !== "stale") || !isSuccess(status)) return undefined;
+  const what = copy === "badsig" ? "a wrong signature" : "an old timestamp";
+  return `accepted a delivery with ${what}; it must be rejected`;
 }
 
 function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string {
@@ -200,7 +204,7 @@ export const COPY_TAGS = {
   duplicate: "sent twice",
   badsig: "wrong signature",
   stale: "old timestamp",
-  resent: "resent manually",
+  resent: "resent",
 } as const;
 
 function tagsOf({

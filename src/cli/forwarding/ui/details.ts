@@ -9,6 +9,7 @@ import { wrapLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
+import { acceptedForgery } from "../lines.ts";
 import type { Row } from "./history.ts";
 import { statusSpan, tagsOf } from "./row.ts";
 
@@ -73,7 +74,9 @@ function earlierLines({ earlier }: Row): Line[] {
 }
 
 /** The result of the last attempt, and what to do about it. */
-function resultLines(row: Row, { attempt, durationMs, failure, hint, retryInMs }: ForwardedReport): Line[] {
+function resultLines(row: Row, outcome: ForwardedReport): Line[] {
+  const { attempt, durationMs, failure, hint, retryInMs } = outcome;
+  const problem = failure?.message ?? acceptedForgery(outcome);
   const lines: Line[] = [
     [
       [`Attempt ${attempt} `.padEnd(10), "dim"],
@@ -82,7 +85,7 @@ function resultLines(row: Row, { attempt, durationMs, failure, hint, retryInMs }
       [` in ${formatDuration(durationMs)}`],
     ],
   ];
-  if (failure !== undefined) lines.push([[printable(failure.message), "bad"]]);
+  if (problem !== undefined) lines.push([[printable(problem), "bad"]]);
   if (hint !== undefined) lines.push([["hint ", "accent"], [printable(hint)]]);
   if (retryInMs !== undefined) lines.push([[`next attempt at ${clockTime(row.endedAt + retryInMs)}`, "warn"]]);
   return lines;

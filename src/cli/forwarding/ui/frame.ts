@@ -2,6 +2,7 @@ import { printable } from "../../terminal/printable.ts";
 import { cutText, fitLine, widthOf, wrapLine } from "../../terminal/spans.ts";
 import { paint, type Span, type Styles } from "../../terminal/styles.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
+import { acceptedForgery } from "../lines.ts";
 import { offers } from "./feed.ts";
 import { filterProblem, FILTER_SYNTAX } from "./filter.ts";
 import { sessionLines } from "./help.ts";
@@ -39,7 +40,7 @@ function stateLine({ lost, paused, feed, clock, size, others }: Model, now: numb
   if (lost !== undefined) {
     const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
     const next = seconds === 0 ? "connecting" : `attempt ${lost.failures + 1} in ${seconds} s`;
-    return [[" ○ Reconnecting", "warn"], [`  ${next}: ${lost.reason}`]];
+    return [[" ○ Reconnecting", "warn"], [`  ${next}: ${lost.reason.replace(/^connection refused: /, "")}`]];
   }
   const { target, routes } = feed.receivers;
   const routed = routes.length === 0 ? "" : `${routes.length} ${routes.length === 1 ? "route" : "routes"}, otherwise `;
@@ -137,7 +138,7 @@ function invitation({ example, filteredOut, runnable }: Model["feed"]): Span[][]
 }
 
 /** Renders the filter being typed, a message, or the failure of the selected delivery. */
-function messageLines({ typing, filter, message, selected, view, size, clock }: Model): Line[] {
+function messageLines({ typing, filter, message, selected, view, size, clock, paused, lost }: Model): Line[] {
   const { columns } = size;
   if (typing)
     return [
@@ -145,6 +146,12 @@ function messageLines({ typing, filter, message, selected, view, size, clock }: 
       filterHint(filter),
     ];
   if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style, columns);
+  if (lost !== undefined) {
+    return sentence(`Lost: ${lost.reason}. Missed events follow after reconnecting.`, "warn", columns);
+  }
+  if (paused && selected?.isForwarded && selected.outcome === undefined) {
+    return sentence("Not sent yet: forwarding is paused. p resumes it.", "dim", columns);
+  }
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
 }
 
@@ -158,13 +165,14 @@ function sentence(text: string, style: Span[1], columns: number): Line[] {
   const all = wrapWords(text, columns - 2);
   const lines = all.slice(0, MESSAGE_ROWS);
   // The details show the rest.
-  if (all.length > lines.length) lines.push(`${cutText(lines.pop()!, columns - 3)}…`);
+  if (all.length > lines.length) lines.push(cutText(`${lines.pop()!}…`, columns - 2));
   return [...lines.map((line): Line => [[` ${line}`, style]]), ...emptyLines(MESSAGE_ROWS - lines.length)];
 }
 
 function failureOf(row: Row): string {
   const { failure, hint, status = 0 } = row.outcome ?? {};
-  if (row.outcome === undefined || (failure === undefined && status < 300)) return "";
+  if (row.outcome === undefined) return "";
+  if (failure === undefined && status < 300 && acceptedForgery(row.outcome) === undefined) return "";
   const note = noteOf(row).trimEnd();
   if (hint === undefined) return note;
   const sentence = /[.?!]$|^$/.test(note) ? note : `${note}.`;
@@ -179,9 +187,10 @@ const ALWAYS = ["? help", "q quit"];
 const ALWAYS_IN_HELP = ["esc/q back", "Ctrl-C quit"];
 
 /** Shows as many keys as fit; how to get help and to quit is always shown. */
-function keysLine({ feed, view, paused, filter, size }: Model): Line {
+function keysLine({ feed, view, paused, filter, size, history: { totals } }: Model): Line {
   const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
   const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
+  if (view !== "help" && totals.failed > totals.resolved) own.splice(keys.indexOf("r resend") + 1, 0, "R all failed");
   const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
   const always = view === "help" ? ALWAYS_IN_HELP : ALWAYS;
   const hints = [...(paused ? ["p resume"] : []), ...escape, ...own];

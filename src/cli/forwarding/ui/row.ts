@@ -4,7 +4,7 @@ import { cutMiddle, fitLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
-import { COPY_TAGS } from "../lines.ts";
+import { acceptedForgery, COPY_TAGS } from "../lines.ts";
 import type { Row } from "./history.ts";
 
 const STATUS_WIDTH = 8;
@@ -77,10 +77,16 @@ export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Colu
     const tail = id - tags.length - 2;
     spans.push(["  "], [tags, "warn"], [tail > 4 ? ` …${printable(event.id).slice(-tail)}` : "", "dim"]);
   } else spans.push(["  "], ...fitLine([[cutMiddle(printable(event.id), id), "dim"]], id));
-  if (width >= WITH_NOTE)
-    spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], [outcome?.failure?.brief ?? noteOf(row), "dim"]);
+  if (width >= WITH_NOTE) spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], noteSpan(row));
   const line = fitLine(spans, width);
   return isSelected ? [[line.map(([text]) => text).join(""), "inverse"]] : line;
+}
+
+/** The note as a column has room for it. */
+function noteSpan(row: Row): Span {
+  const { outcome } = row;
+  if (outcome !== undefined && acceptedForgery(outcome) !== undefined) return ["must be rejected", "bad"];
+  return [outcome?.failure?.brief ?? noteOf(row), "dim"];
 }
 
 /** Renders the result of the last attempt. */
@@ -119,6 +125,8 @@ const MAX_NOTE_LENGTH = 200;
 export function noteOf({ outcome }: Row): string {
   if (outcome === undefined) return "";
   const { failure, excerpt } = outcome;
+  const forgery = acceptedForgery(outcome);
+  if (forgery !== undefined) return forgery;
   const [first = ""] = (failure?.message ?? excerpt.slice(0, MAX_NOTE_LENGTH)).trimStart().split(/\r?\n/, 1);
   return printable(first);
 }

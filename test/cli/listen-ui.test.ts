@@ -50,45 +50,6 @@ describe("the list of service listen", () => {
     expect(rowsOf(screen).map((row) => row.slice(2).split(/ +/)[2])).toContain("customer.deleted");
   });
 
-  it("suggests an event that it receives", async () => {
-    const screen = await listen(["--events", "payment.*,!payment.created"]);
-    await screen.shows(/service trigger payment\.(?!created)/);
-  });
-
-  it("suggests an event that --where accepts, and says what remains to be met", async () => {
-    const screen = await listen(["--where", "data.object.email=x@example.com", "--where", "data.object.x=1"]);
-    await screen.shows("service trigger customer.created --override email=x@example.com");
-    await screen.shows("Its event is shown only if data.object.x=1.");
-  });
-
-  it("counts what --events and --where exclude, on the screen and in the summary", async () => {
-    const screen = await listen(["--events", "customer.*", "--where", "data.object.email=x@example.com"]);
-    await screen.shows("Waiting for events");
-    await trigger("webhook_endpoint.ping");
-    await screen.shows("0 received  1 filtered out  0 forwarded");
-    await screen.shows("1 event was filtered out. To create one that passes");
-    await trigger("customer.created");
-    await screen.shows("2 events were filtered out");
-  });
-
-  it("says that a delivery which the receiver accepted must be rejected", async () => {
-    const screen = await listen(["--chaos", "badsig=1"], { columns: 130 });
-    await trigger("webhook_endpoint.ping");
-    await screen.shows(/❯ .* 200 .*wrong signature {2}must be rejected/);
-    await screen.shows("accepted a delivery with a wrong signature; it must be rejected");
-  });
-
-  it("says why an event was not sent while forwarding is paused", async () => {
-    const screen = await listen();
-    screen.type("p");
-    await screen.shows("‖ Paused");
-    await trigger("webhook_endpoint.ping");
-    await screen.shows("Not sent yet: forwarding is paused. p resumes it.");
-    screen.type("p");
-    await screen.shows("1 forwarded");
-    expect(screen.text()).not.toContain("Not sent yet");
-  });
-
   it("shows the sandbox's time and how far it is ahead, as the test clock advances", async () => {
     const screen = await listen();
     await screen.shows("Waiting for events");
@@ -449,15 +410,6 @@ describe("the help of service listen", () => {
     await screen.shows(/secret +whsec_/);
     screen.type("?");
     await screen.shows("Waiting for events");
-  });
-
-  it("closes on q, as its keys say", async () => {
-    const screen = await listen();
-    screen.type("?");
-    await screen.shows(/esc\/q back {2}Ctrl-C quit *$/);
-    screen.type("q");
-    await screen.shows(/Waiting for events[^]*q quit *$/);
-    expect(screen.isAlternate()).toBe(true);
   });
 
   it("returns to the details that it was opened over", async () => {

@@ -18,7 +18,8 @@ export function exampleFor({
   where?: readonly Condition[] | undefined;
 }): Example {
   const types = (["order.completed", ...EVENT_TYPES] as const).filter((type) => matchesSubscriptions(events, type));
-  const type = types.find((type) => where.every((condition) => canMeet(type, condition))) ?? types[0]!;
+  const metBy = (type: EventType) => where.filter((condition) => canMeet(type, condition)).length;
+  const type = types.reduce((best, type) => (metBy(type) > metBy(best) ? type : best));
   const overrides = where.filter((condition) => fieldIn(type, condition) !== undefined);
   const flags = overrides.flatMap((condition) => ["--override", `${fieldIn(type, condition)}=${condition.value}`]);
   return {

@@ -274,8 +274,10 @@ export class LogReader {
   async #count(): Promise<void> {
     const { seq } = this.#position;
     const { database } = this.#tools;
-    const count = await countOthers(database, this.#tenant.environment, this.#countedTo ?? seq, seq, this.#types);
+    const { environment } = this.#tenant;
+    const after = this.#countedTo ?? seq;
     this.#countedTo = seq;
+    const count = await countOthers(database, environment, after, seq, this.#types);
     if (count > 0 && !this.#stopped) this.#client.filteredOut?.(count);
   }
 }

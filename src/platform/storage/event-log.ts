@@ -198,7 +198,7 @@ export async function countOthers(
     `SELECT COUNT(*) AS count FROM events WHERE environment = $1 AND seq > $2 AND seq <= $3 AND type NOT IN (${names})`,
     [environment, after, upTo, ...types],
   );
-  return Number(row?.count ?? 0);
+  return row?.count ?? 0;
 }
 
 /** Returns the end of the log. */

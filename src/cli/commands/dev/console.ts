@@ -91,7 +91,8 @@ export class Console {
   #line(part: PartName, stream: TextStream, text: string): void {
     const name = part.padEnd(NAME_WIDTH);
     const prefix = `${this.#colors.get(part)?.(name) ?? name}${SEPARATOR}`;
-    const lines = stream.isTTY ? wrapStyled(text, Math.max((stream.columns ?? 80) - PREFIX_WIDTH, 20)) : [text];
+    const indent = Math.min(text.search(/\S|$/) + 2, 8);
+    const lines = stream.isTTY ? wrapStyled(text, Math.max((stream.columns ?? 80) - PREFIX_WIDTH, 20), indent) : [text];
     stream.write(lines.map((line) => `${prefix}${line}\n`).join(""));
   }
 }

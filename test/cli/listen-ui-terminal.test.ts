@@ -190,7 +190,7 @@ describe("the screen of service listen", () => {
     await first.stop();
     await screen.shows(/○ Reconnecting {2}(attempt \d+ in \d s|connecting): /);
     await screen.shows(/attempt [2-9] in \d s: nothing listens on 127\.0\.0\.1:\d+ *\n/);
-    await screen.shows("Missed events follow after reconnecting.");
+    await screen.shows(/Missed events\s+follow after reconnecting\./);
     expect(screen.lines().filter((line) => line.includes("○ Reconnecting"))).toHaveLength(1);
     const second = await startPlatformOn(database, port);
     onTestFinished(async () => void (await second.stop()));

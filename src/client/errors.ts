@@ -113,11 +113,6 @@ export class AuthorizationError extends Error {
 /** Error code of the transport's timeout. */
 export const TIME_LIMIT_CODE = "TIME_LIMIT";
 
-/** Returns true if the TLS connection failed, or a certificate is not trusted. */
-export function isTlsFailure(error: NodeJS.ErrnoException): boolean {
-  return failureKindOf(error) === "tls";
-}
-
 /** Describes a network failure: what happened, and what to do about it. `timeLimit` is in seconds. */
 export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): NetworkError {
   if (error instanceof NetworkError) return error;

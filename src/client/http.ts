@@ -97,13 +97,13 @@ export function createClient(options: ClientOptions): Client {
     const started = onAttempt === undefined ? 0 : performance.now();
     const report = (outcome: string): void =>
       onAttempt?.({ method: request.method, url: url.href, outcome, milliseconds: performance.now() - started });
-    const body = bodyText(request.body);
+    const { body } = request;
     try {
       const response = await transport.send({
         method: request.method,
         url,
         headers,
-        body,
+        body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
         timeLimit: secondsLeft,
         signal: options.signal,
       });
@@ -127,7 +127,8 @@ export function createClient(options: ClientOptions): Client {
       let failure: ApiError | NetworkError;
       try {
         const secondsLeft = Math.max(1, deadline - Date.now()) / 1000;
-        const response = await attempt(request, url, { ...headers, ...bearer(credential) }, secondsLeft);
+        const authorization = credential === undefined ? {} : { Authorization: `Bearer ${credential}` };
+        const response = await attempt(request, url, { ...headers, ...authorization }, secondsLeft);
         const body = bodyOf(response, url);
         if (response.status < 300) {
           if (!request.anyShape) assertComplete(request, body);
@@ -184,14 +185,6 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return { baseUrl: options.baseUrl, request };
-}
-
-function bearer(credential: string | undefined): Record<string, string> {
-  return credential === undefined ? {} : { Authorization: `Bearer ${credential}` };
-}
-
-function bodyText(body: unknown): string | undefined {
-  return body === undefined || typeof body === "string" ? body : JSON.stringify(body);
 }
 
 function bodyOf(response: RawResponse, url: URL): unknown {

@@ -10,8 +10,9 @@ import { request as requestByHttps } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { connectOptions, withoutBrackets } from "../network/connect-options.ts";
-import { NetworkError, ProxyError, TIME_LIMIT_CODE, isTlsFailure, networkErrorOf } from "./errors.ts";
+import { connectOptions, portOf, withoutBrackets } from "../network/connect-options.ts";
+import { failureKindOf } from "../network/failures.ts";
+import { NetworkError, ProxyError, TIME_LIMIT_CODE, networkErrorOf } from "./errors.ts";
 
 /** Time limit for the proxy's response; requests have their own. */
 const TUNNEL_MILLISECONDS = 15_000;
@@ -91,14 +92,14 @@ function requestTo({ protocol }: URL): typeof requestByHttp {
   return protocol === "https:" ? requestByHttps : requestByHttp;
 }
 
-function addressOf({ protocol, hostname, port }: URL) {
-  const { host, servername } = tlsNameOf(withoutBrackets(hostname));
+function addressOf(proxy: URL) {
+  const { host, servername } = tlsNameOf(withoutBrackets(proxy.hostname));
   return {
-    protocol,
+    protocol: proxy.protocol,
     host,
     hostname: host,
     servername,
-    port: Number(port || (protocol === "https:" ? 443 : 80)),
+    port: portOf(proxy),
     ...connectOptions(host, TUNNEL_MILLISECONDS),
   };
 }
@@ -132,7 +133,7 @@ export function proxyRejection(proxy: URL, status: number): ProxyError {
 }
 
 function unreachable(proxy: URL, cause: NodeJS.ErrnoException): ProxyError {
-  if (!isTlsFailure(cause)) {
+  if (failureKindOf(cause) !== "tls") {
     const message = `The proxy ${proxy.host} cannot be reached (${cause.message})`;
     return new ProxyError("proxy", message, HINT, { passing: true, cause });
   }

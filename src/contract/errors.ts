@@ -1,3 +1,5 @@
+import { isRecord, parseJson } from "./json.ts";
+
 /** The error codes of the API, with HTTP status and title. Codes and statuses never change; titles may. */
 export const ERRORS = {
   invalid_request: { status: 400, title: "Invalid request" },
@@ -54,3 +56,12 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
+
+/** Returns what problem details (RFC 9457) say, in one sentence; undefined for any other text. */
+export function problemDetail(body: string): string | undefined {
+  const problem = body.trimStart().startsWith("{") ? parseJson(body) : undefined;
+  if (!isRecord(problem)) return undefined;
+  const { type, title, status, detail } = problem;
+  if (typeof title !== "string" || (typeof type !== "string" && typeof status !== "number")) return undefined;
+  return typeof detail === "string" && detail.trim() !== "" ? detail : title;
+}

@@ -1,5 +1,5 @@
 import { LIMITS } from "../contract/limits.ts";
-import { problemDetail } from "../contract/problem-detail.ts";
+import { problemDetail } from "../contract/errors.ts";
 
 /** Stable codes of answers. Programs rely on them. */
 export type FindingCode =

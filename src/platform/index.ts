@@ -31,8 +31,8 @@ export const checkDatabase = lazy(() => import("./maintenance/check.ts"), "check
 export const backUp = lazy(() => import("./maintenance/backup.ts"), "backUp");
 export const restore = lazy(() => import("./maintenance/restore.ts"), "restore");
 export const copyDatabase = lazy(() => import("./maintenance/copy.ts"), "copyDatabase");
-export const createSignInLink = lazy(() => import("./admin/client.ts"), "createSignInLink");
-export const requestSignInLink = lazy(() => import("./admin/client.ts"), "requestSignInLink");
+export const createSignInLink = lazy(() => import("./admin.ts"), "createSignInLink");
+export const requestSignInLink = lazy(() => import("./admin.ts"), "requestSignInLink");
 
 /** Loads the log of a process that prints JSON lines. */
 export const loadJsonLog = () => import("./observability/json-log.ts");

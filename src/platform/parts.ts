@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { lookup as systemLookup } from "node:dns";
 import type { IncomingMessage, Server } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { adminRoutes } from "./admin/routes.ts";
+import { adminRoutes } from "./admin.ts";
 import { ClockTrust } from "./time/clock-trust.ts";
 import { createLookup } from "./delivery/dns.ts";
 import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";

@@ -1,7 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { API_VERSIONS } from "../contract/versions.ts";
-import { removeAdminFile, writeAdminFile } from "./admin/client.ts";
-import { signInUrl } from "./admin/routes.ts";
+import { removeAdminFile, signInUrl, writeAdminFile } from "./admin.ts";
 import { openDeployment } from "./deployment.ts";
 import type { FirstAccount } from "./domain/users.ts";
 import { Versions } from "./domain/versions.ts";

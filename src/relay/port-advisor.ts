@@ -70,12 +70,8 @@ async function openPortsNear(port: number, except: readonly number[], clock: Clo
   const candidates = [...nearby].filter(
     (candidate) => candidate >= 1 && candidate <= 65_535 && candidate !== port && !except.includes(candidate),
   );
-  const open = await Promise.all(candidates.map((candidate) => isOpen(candidate, clock)));
-  return candidates.filter((_, i) => open[i]).sort((a, b) => Math.abs(a - port) - Math.abs(b - port));
-}
-
-async function isOpen(port: number, clock: Clock): Promise<boolean> {
-  return (await tryLoopback(port, clock)).includes(true);
+  const tries = await Promise.all(candidates.map((candidate) => tryLoopback(candidate, clock)));
+  return candidates.filter((_, i) => tries[i]!.includes(true)).sort((a, b) => Math.abs(a - port) - Math.abs(b - port));
 }
 
 function tryLoopback(port: number, clock: Clock): Promise<(boolean | undefined)[]> {

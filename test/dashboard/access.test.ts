@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
-import { requestSignInLink } from "../../src/platform/admin/client.ts";
+import { requestSignInLink } from "../../src/platform/admin.ts";
 import { duration } from "../../src/dashboard/format.ts";
 import { verify } from "../../src/webhooks/index.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";

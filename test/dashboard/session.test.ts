@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from "node:http";
 import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { requestSignInLink } from "../../src/platform/admin/client.ts";
+import { requestSignInLink } from "../../src/platform/admin.ts";
 import { problemOfHost } from "../../src/platform/http/client-address.ts";
 import { Browser } from "../platform/oauth/support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../platform/oauth/support/embedded-platform.ts";

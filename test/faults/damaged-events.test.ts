@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { requestSignInLink } from "../../src/platform/admin/client.ts";
+import { requestSignInLink } from "../../src/platform/admin.ts";
 import { listenTo } from "../platform/delivery/support/listen-socket.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { advanceClock } from "../support/advance-clock.ts";

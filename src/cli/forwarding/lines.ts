@@ -1,6 +1,6 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
-import { problemDetail } from "../../contract/problem-detail.ts";
+import { problemDetail } from "../../contract/errors.ts";
 import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
 import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
 import { printable } from "../terminal/printable.ts";

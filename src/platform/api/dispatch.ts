@@ -80,7 +80,7 @@ export function registerOperations(
         // The router also matches an empty ID.
         if (id === "") return reply.callNotFound();
         if (caller.hasFaults && takesFaults && (await injectFault(tools, request, reply))) return reply;
-        const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
+        const version = versionOf(versions, request.headers, caller.tenant.account.version);
         const call: Call = {
           operation,
           caller,
@@ -144,11 +144,6 @@ function nextPage(url: string, cursor: string): string {
 
 function isEmptyObject(body: unknown): boolean {
   return typeof body === "object" && body !== null && !Array.isArray(body) && Object.keys(body).length === 0;
-}
-
-function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === "string" ? value : undefined;
 }
 
 function send(reply: FastifyReply, status: number, json: string | Buffer): FastifyReply {

@@ -10,12 +10,8 @@ import { isRelatable, RELATABLE } from "../domain/events.ts";
 import { parseRange } from "../../network/addresses.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 
-const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
-
-/** Returns true for an ISO 4217 code in uppercase. */
-function isCurrency(text: string): boolean {
-  return CODES.has(text);
-}
+/** ISO 4217, in uppercase. */
+const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
@@ -32,14 +28,14 @@ const FORMATS: Record<string, FormatRule> = {
     keywords: { format: "email", examples: ["ada@example.com"] },
   },
   phone: {
-    accepts: isPhone,
+    accepts: (value) => /^\+[1-9]\d{4,14}$/.test(value) && parsePhoneNumberFromString(value)?.isPossible() === true,
     expected: "an E.164 phone number, + and digits only, such as +442071838750",
     keywords: { pattern: "^\\+[1-9]\\d{4,14}$", examples: ["+442071838750"] },
   },
   currency: {
-    accepts: isCurrency,
+    accepts: (value) => CURRENCIES.has(value),
     expected: "one of the ISO 4217 currency codes, such as EUR",
-    keywords: { enum: [...CODES], examples: ["EUR"] },
+    keywords: { enum: [...CURRENCIES], examples: ["EUR"] },
   },
   timestamp: {
     accepts: (value) => parseTimestamp(value) !== undefined,
@@ -146,8 +142,4 @@ export function isEmail(value: string): boolean {
     labels.every((label) => DOMAIN_LABEL.test(label)) &&
     /[A-Za-z]/.test(labels.at(-1)!)
   );
-}
-
-function isPhone(value: string): boolean {
-  return /^\+[1-9]\d{4,14}$/.test(value) && parsePhoneNumberFromString(value)?.isPossible() === true;
 }

@@ -7,8 +7,9 @@ import type { Versions } from "../domain/versions.ts";
 /**
  * Returns the version of a request: its header's, or the account's pinned one. Throws ApiError `unsupported_version`.
  */
-export function versionOf(versions: Versions, header: string | undefined, pinned: string): string {
-  if (header === undefined) return pinned;
+export function versionOf(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
+  const header = headers[HEADERS.version.toLowerCase()];
+  if (typeof header !== "string") return pinned;
   if (versions.dates.includes(header)) return header;
   throw new ApiError(
     "unsupported_version",

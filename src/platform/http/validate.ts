@@ -221,7 +221,8 @@ function inspectOf(given: Shape): Inspect {
   const inspectFields = inspectFieldsOf(shape);
   return (value, pointer, found) => {
     if (typeof value === "string") {
-      if (isLonger(value, maxLength)) found.push(tooLong(pointer(), maxLength));
+      if (!isLonger(value, maxLength)) return;
+      found.push({ pointer: pointer(), code: "too_long", detail: `must have at most ${maxLength} characters` });
     } else if (Array.isArray(value)) inspectItems(value, pointer, found);
     else if (typeof value === "object" && value !== null) inspectFields(value, pointer, found);
   };
@@ -289,10 +290,6 @@ function pointerTo(pointer: string, name: string): string {
 function isLonger(text: string, maxLength: number): boolean {
   if (text.length <= maxLength) return false;
   return text.length > 2 * maxLength || Array.from(text).length > maxLength;
-}
-
-function tooLong(pointer: string, maxLength: number): FieldError {
-  return { pointer, code: "too_long", detail: `must have at most ${maxLength} characters` };
 }
 
 function tooMany(pointer: string, limit: string): FieldError {

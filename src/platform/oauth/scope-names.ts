@@ -2,12 +2,8 @@ import { SCOPES, type Scope, oauthScopeName, scopeOfOAuthName } from "../../cont
 import { nearest } from "../../contract/nearest.ts";
 import { OAuthError } from "./oauth-error.ts";
 
-const NAMES: readonly string[] = SCOPES.map(oauthScopeName);
-
 /** OAuth names of the scopes. */
-export function allScopeNames(): readonly string[] {
-  return NAMES;
-}
+export const SCOPE_NAMES: readonly string[] = SCOPES.map(oauthScopeName);
 
 /**
  * Parses `read_customers write_orders`. Returns each scope once, in the contract's order. Throws OAuthError
@@ -15,12 +11,12 @@ export function allScopeNames(): readonly string[] {
  */
 export function parseScopeNames(text: string | undefined): Scope[] {
   const names = new Set((text ?? "").split(" ").filter((name) => name !== ""));
-  if (names.size === 0) throw new OAuthError("invalid_scope", `Name the requested scopes: ${NAMES.join(" ")}`);
+  if (names.size === 0) throw new OAuthError("invalid_scope", `Name the requested scopes: ${SCOPE_NAMES.join(" ")}`);
   for (const name of names) {
     if (scopeOfOAuthName(name) !== undefined) continue;
     // API keys have other names of the same scopes.
     const ofKeys = SCOPES.find((scope) => scope === name);
-    const [guess] = ofKeys === undefined ? nearest(name, NAMES) : [oauthScopeName(ofKeys)];
+    const [guess] = ofKeys === undefined ? nearest(name, SCOPE_NAMES) : [oauthScopeName(ofKeys)];
     const help = guess === undefined ? "" : `; did you mean ${guess}?`;
     throw new OAuthError("invalid_scope", `Unknown scope ${name.slice(0, 60)}${help}`);
   }

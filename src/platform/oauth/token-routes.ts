@@ -11,7 +11,7 @@ import { authenticateClient } from "./clients.ts";
 import { authorizeDevice, pollDevice } from "./device-grant.ts";
 import { exchangeCode, refresh } from "./grants.ts";
 import { OAuthError } from "./oauth-error.ts";
-import { allScopeNames, formatScopeNames } from "./scope-names.ts";
+import { SCOPE_NAMES, formatScopeNames } from "./scope-names.ts";
 import type { GrantTools, TokenResponse } from "./tokens.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../http/pages/parameters.ts";
 import type { Log } from "../ports.ts";
@@ -177,7 +177,7 @@ function metadataOf(issuer: string): Record<string, unknown> {
     introspection_endpoint: issuer + OAUTH_PATHS.introspect,
     userinfo_endpoint: issuer + OAUTH_PATHS.userinfo,
     device_authorization_endpoint: issuer + OAUTH_PATHS.deviceAuthorization,
-    scopes_supported: allScopeNames(),
+    scopes_supported: SCOPE_NAMES,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token", DEVICE_CODE_GRANT],
@@ -197,7 +197,7 @@ export function resourceMetadataOf(
   return {
     resource,
     authorization_servers: [baseUrl],
-    scopes_supported: allScopeNames(),
+    scopes_supported: SCOPE_NAMES,
     bearer_methods_supported: ["header"],
     resource_name: name,
     resource_documentation: `${baseUrl}/docs`,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { requestSignInLink } from "../../../src/platform/admin/client.ts";
+import { requestSignInLink } from "../../../src/platform/admin.ts";
 import { systemClock } from "../../../src/platform/ports.ts";
 import type { PlatformSettings } from "../../../src/platform/start.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../../platform/oauth/support/embedded-platform.ts";

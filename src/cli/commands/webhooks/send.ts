@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { EventType } from "../../../contract/event-types.ts";
 import { createIdGenerator, type IdGenerator } from "../../../contract/ids.ts";
-import { problemDetail } from "../../../contract/problem-detail.ts";
+import { problemDetail } from "../../../contract/errors.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { systemClock } from "../../../network/clock.ts";

@@ -1,4 +1,4 @@
-import { problemDetail } from "../../../contract/problem-detail.ts";
+import { problemDetail } from "../../../contract/errors.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 
 /** A delivery and its response, as `--json` prints it. */

@@ -1,5 +1,5 @@
 import { html, type Html } from "../../http/pages/html.ts";
-import { GUIDES_PATH } from "./headers.ts";
+import { scriptedPageHeaders } from "../../http/pages/page.ts";
 
 /** The sections of the documentation, with the page of each. */
 const SECTIONS = { Guides: "index.html", Commands: "commands.html", API: "/docs", Errors: "errors.html" } as const;
@@ -80,3 +80,15 @@ export function narrowLinks(): Html {
     ${Object.entries(SECTIONS).map(([name, page]) => html`<a href="${page.startsWith("/") ? page : `${GUIDES_PATH}/${page}`}">${name}</a> `)}
   </li>`;
 }
+
+/** Headers of every page of the documentation. */
+export const DOCUMENT_HEADERS = scriptedPageHeaders("'none'");
+
+/** Path of the documentation, and of the API reference's first page. */
+export const DOCS_PATH = "/docs";
+/** Path of the guides, all in one folder. */
+export const GUIDES_PATH = `${DOCS_PATH}/guides`;
+/** The page of the API reference that a browser gets for a name that no page has. */
+export const MISSING_PAGE = "404";
+/** Path of the pages of the API reference, each of which has the operations of one group. */
+export const REFERENCE_PATH = `${DOCS_PATH}/reference`;

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS } from "../../../contract/scopes.ts";
-import { DOCUMENT_PATH } from "../openapi/serve.ts";
+import { DOCUMENT_PATH } from "../serve.ts";
 import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
 import type { Clock } from "../../ports.ts";
 import { HOME } from "../../oauth/views.ts";
-import { DOCS_PATH, GUIDES_PATH } from "./headers.ts";
+import { DOCS_PATH, GUIDES_PATH } from "./site.ts";
 
 const SECURITY_PATH = "/.well-known/security.txt";
 /** RFC 9116 recommends less than a year. */

@@ -30,12 +30,12 @@ export function pathsOf(schemas: Schemas, baseUrl: string): Json {
 }
 
 function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json {
-  const { name, summary, path, body, status, accepted } = operation;
+  const { name, summary, details, path, body, status, accepted } = operation;
   const example = responseExample(operation);
   return {
     operationId: name,
     summary,
-    description: descriptionOf(operation),
+    description: [...(details === undefined ? [] : [details]), needsOf(operation)].join("\n\n"),
     tags: [tagOf(path).name],
     security: securityOf(operation),
     parameters: parametersOf(operation, schemas),
@@ -55,11 +55,7 @@ function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json
   };
 }
 
-function descriptionOf({ details, ...operation }: Operation): string {
-  return [...(details === undefined ? [] : [details]), needsOf(operation)].join("\n\n");
-}
-
-function needsOf({ scope, session, sandboxOnly }: Omit<Operation, "details">): string {
+function needsOf({ scope, session, sandboxOnly }: Operation): string {
   if (session !== undefined) {
     const who = session === "owner" ? "an owner of the account" : "a person";
     return `Requires ${who} who is signed in to the dashboard, not a key or token.`;

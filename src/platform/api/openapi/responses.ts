@@ -118,14 +118,12 @@ function problemResponse(codes: readonly ErrorCode[], schemas: Schemas, baseUrl:
             { type: "object", properties: { status: { const: status }, code: { enum: codes } } },
           ],
         },
-        examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code, baseUrl)])),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { summary: ERRORS[code].title, value: exampleProblem(code, baseUrl) }]),
+        ),
       },
     },
   };
-}
-
-function exampleOf(code: ErrorCode, baseUrl: string): Json {
-  return { summary: ERRORS[code].title, value: exampleProblem(code, baseUrl) };
 }
 
 const ALWAYS = (Object.keys(RESPONSE_HEADERS) as ResponseHeader[]).filter((name) => "always" in RESPONSE_HEADERS[name]);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { requestSignInLink } from "../../../../src/platform/admin/client.ts";
+import { requestSignInLink } from "../../../../src/platform/admin.ts";
 import { type Api, apiOf } from "../../../support/api.ts";
 import { Browser, type Visit } from "./browser.ts";
 import type { EmbeddedPlatform } from "./embedded-platform.ts";

@@ -1,12 +1,11 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
 import { html, Html } from "../../../http/pages/html.ts";
-import { DOCS_PATH, MISSING_PAGE, REFERENCE_PATH } from "../headers.ts";
+import { DOCS_PATH, MISSING_PAGE, narrowLinks, REFERENCE_PATH, type SiteFiles, sitePage } from "../site.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
 import { json, panel, samplePanel } from "./panels.ts";
-import { narrowLinks, type SiteFiles, sitePage } from "../site.ts";
 import { errorExample } from "./error-examples.ts";
 import { exampleId, inProject, requestSamples, type Sample } from "./samples.ts";
 import { GENERAL_ERRORS } from "../../openapi/responses.ts";

@@ -1,7 +1,7 @@
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { type IdKind, kindOfId } from "../contract/ids.ts";
 import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
-import type { Identity } from "../contract/schemas/account.ts";
+import type { Identity, User } from "../contract/schemas/account.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
@@ -372,16 +372,16 @@ class ChainReader {
     const changes = await Promise.all(ids.slice(0, MAX_DELIVERIES).map(read));
     const isShifted = clock !== undefined && changes.some(([, requests]) => requests.length > 0);
     const advances = isShifted ? await this.#requestsTo(`${pathOf("test_clock")}/advance`, "POST") : [];
-    const disabling = changes.flatMap(([, requests]) => requests.find(isDisabling)?.key ?? []);
+    const disabling = changes.flatMap(([, requests]) => requests.find(isDisabling) ?? []);
+    const keyIds = new Set(disabling.flatMap(({ key }) => key ?? []));
     const keys = await Promise.all(
-      [...new Set(disabling)].map((key) => this.#optional<ApiKey>("api_key", key, { isNoted: false })),
+      [...keyIds].map((key) => this.#optional<ApiKey>("api_key", key, { isNoted: false })),
     );
-    return new Map(
-      changes.map(([id, requests]) => [
-        id,
-        changesIn(requests, { keys, advances, offset: clock?.offset_seconds ?? 0 }),
-      ]),
-    );
+    const users = disabling.some(({ user }) => user !== null)
+      ? await this.#allowed(async () => (await this.#api.get("/v1/users")) as { data: User[] }, { isNoted: false })
+      : undefined;
+    const context = { keys, users: users?.data ?? [], advances, offset: clock?.offset_seconds ?? 0 };
+    return new Map(changes.map(([id, requests]) => [id, changesIn(requests, context)]));
   }
 
   /** Returns the newest successful requests, newest first. */

@@ -1,5 +1,6 @@
 import { timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/json.ts";
+import type { User } from "../contract/schemas/account.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 
@@ -9,7 +10,7 @@ export interface EndpointChange {
   time: number;
   /** The ID of the request. */
   request: string;
-  /** Who made it: `by a user`. */
+  /** Who made it: `by ada@example.com`. */
   by: string;
   url?: string;
   events?: string[];
@@ -19,6 +20,8 @@ export interface EndpointChange {
 interface Context {
   /** The API keys of requests that disabled an endpoint, as far as they can be read. */
   keys: readonly (ApiKey | undefined)[];
+  /** The users of the account, as far as they can be read. */
+  users: readonly User[];
   /** The requests that advanced the test clock. */
   advances: readonly RequestLogDetail[];
   /** How far it is ahead, in seconds. */
@@ -28,7 +31,7 @@ interface Context {
 /** Returns the changes of an endpoint that requests made. */
 export function changesIn(
   requests: readonly RequestLogDetail[],
-  { keys, advances, offset }: Context,
+  { keys, users, advances, offset }: Context,
 ): EndpointChange[] {
   // Requests have real times. At that of a change, the clock had not been advanced as far as it is now.
   const timeOf = ({ id }: RequestLogDetail) => {
@@ -40,7 +43,10 @@ export function changesIn(
     ...fieldsOf<Pick<EndpointChange, "url" | "events" | "status">>(request.request_body),
     time: disabledAt(request) ?? timeOf(request),
     request: request.id,
-    by: request.key === null ? "by a user" : `with ${nameOfKey(keys.find((key) => key?.id === request.key))}`,
+    by:
+      request.key === null
+        ? `by ${users.find(({ id }) => id === request.user)?.email ?? "a user"}`
+        : `with ${nameOfKey(keys.find((key) => key?.id === request.key))}`,
   }));
 }
 

@@ -187,6 +187,7 @@ function createdAt(id: string): string {
 
 function RequestFacts({ log }: { log: RequestLogDetail }) {
   const users = useUsers();
+  const { data: key } = useQuery<ApiKey>(log.key === null ? undefined : `/v1/api_keys/${log.key}`);
   const target = log.query === null || log.query === "" ? log.path : `${log.path}?${log.query}`;
   return (
     <>
@@ -206,7 +207,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
             ],
             ["Duration", milliseconds(log.duration_ms)],
             ["Time (real)", <Time at={log.created} isReal />],
-            ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
+            ["API key", log.key === null ? undefined : <KeyName id={log.key} keys={key && [key]} />],
             ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
             ["IP address", log.client_address ?? undefined],
           ]}

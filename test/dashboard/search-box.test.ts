@@ -26,7 +26,9 @@ it("one search box finds objects, pages by other names, the page's actions, and 
     await board.openPalette();
     await page.getByRole("dialog").getByRole("combobox").fill(text);
   };
-  await search("person-42@");
+  await search("why person-42@");
+  await option("person-42@example.com").waitFor();
+  await page.getByRole("dialog").getByRole("combobox").fill("person-42@");
   await option("person-42@example.com").click();
   await page.getByRole("heading", { level: 1, name: "person-42@example.com" }).waitFor();
   await search("webhook");

@@ -43,6 +43,13 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   const lost = "2 deliveries will not arrive unless you retry them.";
   await page.getByLabel("Summary").getByText(lost).waitFor();
   await page.getByRole("link", { name: "2 failed, Billing" }).waitFor();
+  // What is being loaded does not look like an empty result.
+  await page.route("**/v1/statistics?*", () => {});
+  await board.show(`sandbox/endpoints/${body.id}`);
+  await page.locator(".plot.unknown").waitFor();
+  await page.locator(".facts .unknown").first().waitFor();
+  expect(await page.getByText("No attempts in this time").count()).toBe(0);
+  await page.unroute("**/v1/statistics?*");
   await board.show(`sandbox/endpoints/${body.id}`);
   await page.locator(".answer").getByText(lost).waitFor();
   isBroken = false;

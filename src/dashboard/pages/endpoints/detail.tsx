@@ -45,6 +45,7 @@ export function EndpointDetail({ id }: { id: string }) {
   const { data } = query;
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
+  const unknown = statistics.error === undefined ? <Unknown /> : undefined;
   const lost = counts?.failed_deliveries ?? 0;
   const { explanation } = useExplanation(
     data && id,
@@ -89,17 +90,13 @@ export function EndpointDetail({ id }: { id: string }) {
             rows={[
               [
                 "State",
-                counts === undefined ? (
-                  <Unknown />
-                ) : (
-                  <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} />
-                ),
+                counts ? <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} /> : unknown,
               ],
-              ["Attempts", counts && rateOf(counts, period)],
-              ["Response time", statistics.data && responseTimeOf(statistics.data.totals)],
-              ["Not delivered", counts && <NotDelivered endpoint={endpoint} counts={counts} />],
-              ["Last attempt", counts && <Time at={lastAttemptOf(counts, failures)} />],
-              ["Last success", counts && <Time at={counts.last_success_at} />],
+              ["Attempts", counts ? rateOf(counts, period) : unknown],
+              ["Response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
+              ["Not delivered", counts ? <NotDelivered endpoint={endpoint} counts={counts} /> : unknown],
+              ["Last attempt", counts ? <Time at={lastAttemptOf(counts, failures)} /> : unknown],
+              ["Last success", counts ? <Time at={counts.last_success_at} /> : unknown],
               ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
               ["Secret created", <Time at={endpoint.secret_created} />],
               ["Created", <Time at={endpoint.created} />],

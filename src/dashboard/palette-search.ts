@@ -2,8 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { timeOfId } from "../contract/ids.ts";
 import { OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../contract/resources.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { useCall, withQuery } from "./api/call.ts";
+import { useCall } from "./api/call.ts";
 import type { Item } from "./api/objects.ts";
+import { eachPage } from "./api/pages.ts";
 import { type IconName, iconOf } from "./components/icon.tsx";
 import { type Entry, find } from "./guides/ranking.ts";
 import { titleOf } from "./pages/objects/item.tsx";
@@ -54,12 +55,10 @@ export function useFound(text: string): readonly Command[] | undefined {
       isWanted: (item: Listed) => boolean,
     ) => {
       const items: Listed[] = [];
-      let cursor: string | null | undefined;
-      for (let page = 0; page < MAX_PAGES && cursor !== null && items.length < FOUND_PER_KIND && isCurrent; page++) {
-        const path = withQuery(pathOf(kind), { ...query, limit: FOUND_PER_KIND, cursor });
-        const read = await call<{ data: Listed[]; next_cursor: string | null }>("GET", path);
-        items.push(...read.data.filter(isWanted));
-        cursor = read.next_cursor;
+      const limited = { ...query, limit: FOUND_PER_KIND };
+      for await (const { data } of eachPage<Listed>(call, pathOf(kind), limited, MAX_PAGES)) {
+        items.push(...data.filter(isWanted));
+        if (items.length >= FOUND_PER_KIND || !isCurrent) break;
       }
       return items.slice(0, FOUND_PER_KIND);
     };

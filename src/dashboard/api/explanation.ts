@@ -1,10 +1,11 @@
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { environmentNow } from "../clock.ts";
 import { localTime } from "../format.ts";
 import { environment } from "../router.tsx";
 import { asCallError, call, CallError } from "./call.ts";
 import type { Explanation } from "./explain.ts";
 import { follow } from "./live.ts";
+import { dropOldest, useRedraw } from "./store.ts";
 
 interface Entry {
   explanation: Explanation | undefined;
@@ -37,16 +38,13 @@ export function useExplanation(
   id: string | undefined,
   stamp = "",
 ): Pick<Entry, "explanation" | "error"> & { again: () => void } {
-  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const draw = useRedraw();
   const { value: of } = environment;
   const key = `${of} ${id}`;
   const entry = entries.get(key) ?? { explanation: undefined, error: undefined, readAt: -Infinity, stamp };
   entries.delete(key);
   entries.set(key, entry);
-  for (const old of entries.keys()) {
-    if (entries.size <= MAX_ENTRIES) break;
-    entries.delete(old);
-  }
+  dropOldest(entries, MAX_ENTRIES);
   const read = async () => {
     if (id === undefined) return;
     const readAt = Date.now();
@@ -63,7 +61,7 @@ export function useExplanation(
     } catch (error) {
       if (entry.readAt === readAt) entry.error = asCallError(error);
     }
-    draw(undefined);
+    draw();
   };
   useEffect(() => {
     void read();

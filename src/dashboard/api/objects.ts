@@ -1,9 +1,10 @@
-import { useEffect, useReducer, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { type ObjectKind, pathOf } from "../../contract/resources.ts";
 import { environment } from "../router.tsx";
 import { useCall, withQuery } from "./call.ts";
 import { follow } from "./live.ts";
+import { dropOldest, useRedraw } from "./store.ts";
 
 /** An API object of a resource that is described by its fields in the table of resources. */
 export interface Item extends Record<string, unknown> {
@@ -24,16 +25,13 @@ environment.subscribe(() => objects.clear());
 function keep(id: string, object: Item | null): void {
   objects.delete(id);
   objects.set(id, object);
-  for (const old of objects.keys()) {
-    if (objects.size <= MAX_OBJECTS) break;
-    objects.delete(old);
-  }
+  dropOldest(objects, MAX_OBJECTS);
 }
 
 /** Reads the objects of one kind that a list refers to, many in a request, and keeps them current. */
 export function useObjects(kind: ObjectKind | undefined, ids: readonly (string | null)[]): FindObject {
   const call = useCall();
-  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const draw = useRedraw();
   const { current: requested } = useRef(new Set<string>());
   const missing = [...new Set(ids)].filter((id) => id !== null).filter((id) => !requested.has(id));
   const read = async (of: ObjectKind, unread: readonly string[]) => {
@@ -48,7 +46,7 @@ export function useObjects(kind: ObjectKind | undefined, ids: readonly (string |
       for (const id of unread) requested.delete(id);
       return;
     }
-    draw(undefined);
+    draw();
   };
   useEffect(() => {
     if (kind === undefined) return;
@@ -63,11 +61,11 @@ export function useObjects(kind: ObjectKind | undefined, ids: readonly (string |
           const object = data.object as unknown as Item;
           if (!type.startsWith(`${kind}.`) || !requested.has(object.id)) return;
           keep(object.id, type === `${kind}.deleted` ? null : object);
-          draw(undefined);
+          draw();
         },
         missed() {
           requested.clear();
-          draw(undefined);
+          draw();
         },
       }),
     [kind],

@@ -1,12 +1,27 @@
-import { useMemo, useReducer } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { environment, hasGoneBack } from "../router.tsx";
 import { asCallError, type CallError, useCall, withQuery } from "./call.ts";
-import { useQuery } from "./store.ts";
+import { dropOldest, useQuery, useRedraw } from "./store.ts";
 
 interface ListResponse<Item> {
   data: Item[];
   has_more: boolean;
   next_cursor: string | null;
+}
+
+/** Reads a list page by page. The last page has no cursor, unless there are more than `max` pages. */
+export async function* eachPage<Item>(
+  call: ReturnType<typeof useCall>,
+  path: string,
+  query: Record<string, string | number | undefined>,
+  max: number,
+): AsyncGenerator<ListResponse<Item>> {
+  let cursor: string | null | undefined;
+  for (let count = 0; count < max && cursor !== null; count++) {
+    const page = await call<ListResponse<Item>>("GET", withQuery(path, { ...query, cursor }));
+    yield page;
+    cursor = page.next_cursor;
+  }
 }
 
 /** The loaded part of a list. */
@@ -70,10 +85,7 @@ function listingOf<Item>(key: string): Listing<Item> {
   };
   listings.delete(key);
   listings.set(key, listing as Listing<never>);
-  for (const old of listings.keys()) {
-    if (listings.size <= MAX_LISTINGS) break;
-    listings.delete(old);
-  }
+  dropOldest(listings, MAX_LISTINGS);
   return listing;
 }
 
@@ -84,8 +96,7 @@ export function usePages<Item extends { id: string }>(
   { limit = 50 }: { limit?: number } = {},
 ): Pages<Item> {
   const call = useCall();
-  const [, draw] = useReducer((count: number) => count + 1, 0);
-  const redraw = () => draw(undefined);
+  const redraw = useRedraw();
   const first = path && withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });
   const newest = useQuery<ListResponse<Item>>(first);
   const key = `${environment.value} ${first}`;

@@ -44,6 +44,19 @@ environment.subscribe(() => {
   entries.clear();
 });
 
+/** Returns a function that renders the component again. */
+export function useRedraw(): () => void {
+  return useReducer<number, void>((count) => count + 1, 0)[1];
+}
+
+/** Removes what was added first to a map until it has at most this many entries. */
+export function dropOldest(map: Map<string, unknown>, max: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= max) break;
+    map.delete(key);
+  }
+}
+
 /** Reads a path and keeps it current while it is shown; `undefined` reads nothing. */
 export function useQuery<Data>(path: string | undefined): Query<Data> {
   return useEntry(path, readJson) as Query<Data>;
@@ -55,16 +68,15 @@ export function useText(path: string | undefined): Query<string> {
 }
 
 function useEntry(path: string | undefined, ask: Entry["ask"]): Query<unknown> {
-  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const draw = useRedraw();
   const entry = path === undefined ? undefined : entryOf(path, ask);
   // Before the first paint, because the user waits for this data.
   useLayoutEffect(() => {
     if (entry === undefined) return undefined;
-    const user = () => draw(undefined);
-    entry.users.add(user);
+    entry.users.add(draw);
     void refresh(entry);
     return () => {
-      entry.users.delete(user);
+      entry.users.delete(draw);
     };
   }, [entry]);
   return { data: entry?.data, error: entry?.error, reload: () => entry && void refresh(entry) };

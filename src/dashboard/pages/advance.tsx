@@ -2,7 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
-import { useCall, withQuery } from "../api/call.ts";
+import { useCall } from "../api/call.ts";
+import { eachPage } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
 import { perform } from "../components/action.tsx";
@@ -22,17 +23,13 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
     let isCurrent = true;
     const countDue = async () => {
       let total = 0;
-      let cursor: string | null | undefined;
-      for (let page = 0; page < MAX_PAGES && cursor !== null; page++) {
-        const query = { status: "pending", limit: LIMITS.maxPageSize, cursor };
-        const read = await call<{ data: Delivery[]; next_cursor: string | null }>(
-          "GET",
-          withQuery("/v1/deliveries", query),
-        );
-        total += read.data.filter(({ next_attempt: next }) => next !== null && Date.parse(next) <= target).length;
-        cursor = read.next_cursor;
+      let areAll = false;
+      const query = { status: "pending", limit: LIMITS.maxPageSize };
+      for await (const page of eachPage<Delivery>(call, "/v1/deliveries", query, MAX_PAGES)) {
+        total += page.data.filter(({ next_attempt: next }) => next !== null && Date.parse(next) <= target).length;
+        areAll = page.next_cursor === null;
       }
-      if (isCurrent) setDue(wordsOf(total, cursor === null));
+      if (isCurrent) setDue(wordsOf(total, areAll));
     };
     countDue().catch(() => isCurrent && setDue("Waiting deliveries that become due are attempted."));
     return () => {

@@ -1,6 +1,7 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import { shellWord } from "../../contract/shell-command.ts";
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
@@ -334,14 +335,10 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
 /** Returns an attempt as a command that sends the same bytes with the same headers. */
 function curlOf(url: string, headers: Record<string, string>, body: string): string {
   return [
-    `curl -X POST ${quoted(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`),
-    `  --data-raw ${quoted(body)}`,
+    `curl -X POST ${shellWord(url)}`,
+    ...Object.entries(headers).map(([name, value]) => `  -H ${shellWord(`${name}: ${value}`)}`),
+    `  --data-raw ${shellWord(body)}`,
   ].join(" \\\n");
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const LIKELY_SHOWN = 4;

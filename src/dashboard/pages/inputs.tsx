@@ -224,11 +224,7 @@ function LocalHint() {
 /** Returns the error with a different text for an empty field, whose format the platform reports. */
 function emptyError(error: CallError, { name, field: { label, required }, value }: InputOf): CallError {
   if (value !== "" || required === undefined) return error;
-  const detail = `Enter ${withArticle(lowerFirst(label.replace(/s$/, "")))}`;
-  return new CallError(error.status, {
-    detail: error.message,
-    errors: error.fields.map((one) => (one.pointer === `/${name}` ? { ...one, detail } : one)),
-  });
+  return withDetail(error, name, `Enter ${withArticle(lowerFirst(label.replace(/s$/, "")))}`);
 }
 
 type InputOf = Pick<Parameters<typeof Input>[0], "name" | "field" | "value">;
@@ -319,6 +315,11 @@ function amountError(error: CallError, name: string, amount: string, currency = 
       : /^\d+[.,]\d+$/.test(amount.trim())
         ? `Use at most ${digits} decimal places, such as ${example}`
         : `Enter a number, such as ${example}`;
+  return withDetail(error, name, detail);
+}
+
+/** Returns the error with another text for a field. */
+function withDetail(error: CallError, name: string, detail: string): CallError {
   return new CallError(error.status, {
     detail: error.message,
     errors: error.fields.map((field) => (field.pointer === `/${name}` ? { ...field, detail } : field)),

@@ -1,3 +1,4 @@
+import { isRecord } from "../../../contract/json.ts";
 import { OBJECT_KINDS, resourceOf } from "../../../contract/resources.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { money } from "../../format.ts";
@@ -31,10 +32,6 @@ export function changesOf({ type, data }: Pick<ListedEvent, "type" | "data">): C
 function changesIn(name: string, before: unknown, after: unknown): Change[] {
   if (!isRecord(before) || !isRecord(after)) return [[name, before, after]];
   return Object.entries(before).map(([key, old]) => [`${name}.${key}`, old, after[key]]);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns a change for a line: `status: pending → completed`. */

@@ -1,10 +1,12 @@
-import { useEffect, useReducer, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { timeOfId } from "../../../contract/ids.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
-import { useCall, withQuery } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
+import { eachPage } from "../../api/pages.ts";
+import { dropOldest, useRedraw } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { environment } from "../../router.tsx";
 import { nameOf } from "./changes.ts";
@@ -32,15 +34,10 @@ export async function findEvents(
   const events: ListedEvent[] = [];
   const limit = Math.min(max, LIMITS.maxPageSize);
   const query = { query: ids.join(","), created_after: timeBefore(ids), limit };
-  let cursor: string | null | undefined;
   // Each page searches a part of the events.
-  for (let page = 0; page < MAX_PAGES && cursor !== null && events.length < max; page++) {
-    const found = await call<{ data: ListedEvent[]; next_cursor: string | null }>(
-      "GET",
-      withQuery("/v1/events", { ...query, cursor }),
-    );
-    events.push(...found.data);
-    cursor = found.next_cursor;
+  for await (const { data } of eachPage<ListedEvent>(call, "/v1/events", query, MAX_PAGES)) {
+    events.push(...data);
+    if (events.length >= max) break;
   }
   return events.slice(0, max);
 }
@@ -73,7 +70,7 @@ export type EventsOf = (id: string) => readonly string[] | undefined;
 
 /** Finds the events of a list's objects, and of what refers to them, many in a request. */
 export function useEventsOf(ids: readonly string[], onFound: (events: readonly string[]) => void): EventsOf {
-  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const draw = useRedraw();
   const { current: found } = useRef(new Map<string, string[]>());
   const add = ({ id, data }: Pick<ListedEvent, "id" | "data">) => {
     for (const value of new Set(Object.values(data?.object ?? {}))) {
@@ -82,7 +79,7 @@ export function useEventsOf(ids: readonly string[], onFound: (events: readonly s
     }
   };
   const show = () => {
-    draw(undefined);
+    draw();
     onFound([...new Set([...found.values()].flat())].toSorted().toReversed());
   };
   const asked = useSearch(ids, EVENTS_PER_OBJECT, (some, events) => {
@@ -100,7 +97,7 @@ export function useEventsOf(ids: readonly string[], onFound: (events: readonly s
         },
         missed() {
           asked.clear();
-          draw(undefined);
+          draw();
         },
       }),
     [],
@@ -114,15 +111,12 @@ environment.subscribe(() => names.clear());
 
 function keepName({ id, data }: Pick<ListedEvent, "id" | "data">): void {
   names.set(id, data === null ? "" : nameOf(data.object));
-  for (const old of names.keys()) {
-    if (names.size <= MAX_NAMES) break;
-    names.delete(old);
-  }
+  dropOldest(names, MAX_NAMES);
 }
 
 /** Finds the names of the objects of some events, many in a request. */
 export function useObjectNames(events: readonly string[]): (event: string) => string | undefined {
-  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const draw = useRedraw();
   useEffect(() => follow({ event: keepName }), []);
   useSearch(
     events.filter((id) => !names.has(id)),
@@ -131,7 +125,7 @@ export function useObjectNames(events: readonly string[]): (event: string) => st
       for (const event of found) keepName(event);
       // An event may have been removed.
       for (const id of some) if (!names.has(id)) names.set(id, "");
-      draw(undefined);
+      draw();
     },
   );
   return (event) => names.get(event);

@@ -1,8 +1,10 @@
-import { useEffect, useReducer, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import { useCall, withQuery } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
+import { eachPage } from "../../api/pages.ts";
+import { dropOldest, useRedraw } from "../../api/store.ts";
 import { stateOf, Unknown } from "../../components/values.tsx";
 import { environment } from "../../router.tsx";
 import { timeBefore } from "./find.ts";
@@ -24,28 +26,23 @@ async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly s
   const found = new Map(events.map((id) => [id, [] as Delivery[]]));
   const query = { query: events.join(","), created_after: timeBefore(events), limit: LIMITS.maxPageSize };
   const seen = new Set<string>();
-  let cursor: string | null | undefined;
-  for (let page = 0; cursor !== null; page++) {
-    if (page === MAX_PAGES) return;
-    const path = withQuery("/v1/deliveries", { ...query, cursor });
-    const read = await call<{ data: Delivery[]; next_cursor: string | null }>("GET", path);
-    for (const delivery of read.data) {
+  let areAll = false;
+  for await (const { data, next_cursor: next } of eachPage<Delivery>(call, "/v1/deliveries", query, MAX_PAGES)) {
+    for (const delivery of data) {
       const receiver = `${delivery.event} ${delivery.endpoint ?? delivery.listener}`;
       // The list begins with the newest one: earlier ones were replayed.
       if (seen.has(receiver)) continue;
       seen.add(receiver);
       found.get(delivery.event)?.push(delivery);
     }
-    cursor = read.next_cursor;
+    areAll = next === null;
   }
+  if (!areAll) return;
   for (const [id, deliveries] of found) {
     outcomes.delete(id);
     outcomes.set(id, deliveries);
   }
-  for (const old of outcomes.keys()) {
-    if (outcomes.size <= MAX_OUTCOMES) break;
-    outcomes.delete(old);
-  }
+  dropOldest(outcomes, MAX_OUTCOMES);
 }
 
 /**
@@ -54,7 +51,7 @@ async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly s
  */
 export function useOutcomes(): (events: readonly string[]) => void {
   const call = useCall();
-  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const draw = useRedraw();
   const { current: state } = useRef({
     events: [] as readonly string[],
     readAt: -Infinity,
@@ -66,7 +63,7 @@ export function useOutcomes(): (events: readonly string[]) => void {
     try {
       for (let some = first; some.length > 0; some = open.splice(0, LIMITS.maxPageSize)) {
         await readOutcomes(call, some);
-        draw(undefined);
+        draw();
       }
     } catch {
       // The next change reads them.

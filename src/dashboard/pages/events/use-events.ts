@@ -1,9 +1,10 @@
-import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { Environment } from "../../../contract/environments.ts";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { asCallError, call, type CallError, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
+import { useRedraw } from "../../api/store.ts";
 import { environment, hasGoneBack } from "../../router.tsx";
 
 const PAGE = 100;
@@ -172,15 +173,15 @@ async function load(listing: Listing): Promise<void> {
 
 /** Events, newest first: pages of the API, then new ones that match. */
 export function useEvents(filters: EventFilters, isMatch: (event: ListedEvent) => boolean): ListedEvents {
-  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const draw = useRedraw();
   const key = JSON.stringify(filters);
   const listing = useMemo(() => {
     const known = hasGoneBack() ? listings.get(key) : undefined;
     return known ?? begin(key, filters, isMatch);
   }, [key]);
   useEffect(() => {
-    listing.draw = () => draw(undefined);
-    listing.draw();
+    listing.draw = draw;
+    draw();
     return () => {
       listing.draw = undefined;
       listing.isHeld = true;
@@ -199,11 +200,11 @@ export function useEvents(filters: EventFilters, isMatch: (event: ListedEvent) =
       listing.isHeld = isHeld;
       if (isHeld || listing.fresh.length === 0) return;
       takeFresh(listing);
-      draw(undefined);
+      draw();
     },
     show: () => {
       takeFresh(listing);
-      draw(undefined);
+      draw();
     },
   };
 }

@@ -100,7 +100,11 @@ describe("service logs list", () => {
     expect(await list("--method", "get")).toEqual(["GET 200"]);
     expect(await list("--status", "403")).toEqual(["POST 403"]);
     expect(await list("--path", "/v1/customers", "--limit", "1")).toEqual(["POST 403"]);
+    expect(await list("--path", "/v1/cust*")).toEqual(["POST 403", "GET 200"]);
+    expect(await list("--path", "/v1/customers*", "--status", "4xx")).toEqual(["POST 403"]);
+    expect(await list("--path", "*", "--method", "get", "--limit", "1")).toEqual(["GET 200"]);
     expect(await list("--path", "/v1/orders")).toEqual([]);
+    expect(await list("--path", "/v1/orders*")).toEqual([]);
   });
 
   it("draws a table on a terminal", async () => {

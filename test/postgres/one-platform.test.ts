@@ -64,6 +64,8 @@ describe("two processes on one PostgreSQL", () => {
       expect([...data, ...rest.data]).toEqual(newestFirst);
       expect((await page(node, `&key=${data[0]!.key}`)).data).toHaveLength(6);
       expect((await page(node, "&method=POST")).data).toEqual([]);
+      expect((await page(node, "*&limit=4")).data).toEqual(data);
+      expect((await page(node, `*&status=2xx&key=${data[0]!.key}`)).data).toHaveLength(6);
     }
   });
 

@@ -19,7 +19,7 @@ const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELE
 
 const FILTERS: readonly Flag[] = [
   flag("--method <method>", "Filter by method", { choices: METHODS, parse: parseMethod }),
-  flag("--path <path>", "Filter by exact path, such as /v1/customers"),
+  flag("--path <path>", "Filter by path, such as /v1/customers or '/v1/orders*'"),
   flag("--status <code>", "Filter by status code, or a class such as 4xx", { parse: parseStatus }),
   flag("--key <id>", "Filter by API key", { parse: objectId }),
   flag("--reads <which>", "Of GET and HEAD requests, show only these", { choices: ["failed"] }),

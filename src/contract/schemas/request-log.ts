@@ -102,7 +102,12 @@ export type RequestLogDetail = Static<typeof RequestLogDetail>;
 
 export const RequestLogListQuery = listQuery({
   method: Type.Optional(Type.Enum([...REQUEST_METHODS], { description: "HTTP method" })),
-  path: Type.Optional(Type.String({ description: "Exact path, without the query", examples: ["/v1/customers"] })),
+  path: Type.Optional(
+    Type.String({
+      description: "Path without the query; one that ends in `*` stands for all that begin so",
+      examples: ["/v1/customers"],
+    }),
+  ),
   status: Type.Optional(
     Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx", examples: ["4xx"] }),
   ),

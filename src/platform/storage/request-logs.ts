@@ -92,6 +92,7 @@ export function deleteRequestDetails(tx: Transaction, environment: number, idBou
 
 export interface RequestLogFilters {
   method: RequestMethod | undefined;
+  /** Ends in `*` if it is only the beginning. */
   path: string | undefined;
   /** `404`, or `4xx` for its class. */
   status: string | undefined;
@@ -102,7 +103,8 @@ export interface RequestLogFilters {
 
 /**
  * Newest first. Every index ends in method, status and ID, so that the cost of a page depends only on its size,
- * whichever filters are used; the others are merged. With both path and key, rows are looked up by path.
+ * whichever filters are used; the others are merged. With both path and key, rows are looked up by path. Only the
+ * beginning of a path has no such index.
  */
 export function listRequestLogs(
   queries: Queries,
@@ -119,6 +121,7 @@ export function listRequestLogs(
     ),
   );
   if (alternatives.length === 0) return Promise.resolve([]);
+  if (path?.endsWith("*") === true) return readPageOfPaths(queries, page, path.slice(0, -1), keyId, alternatives);
   if (queries.dialect === "postgres") return readJoinedPage(queries, page, { path, keyId }, alternatives);
   const index = path !== undefined ? "path" : keyId !== undefined ? "key" : "status";
   // SQLite considers reading all rows of the environment as good.
@@ -171,6 +174,26 @@ function readJoinedPage(
        WHERE (${columns}) < (${prefix}, $4) AND (${columns}) >= (${prefix}, $5) ${others}
        ORDER BY ${columns.replaceAll(",", " DESC,")} DESC LIMIT $6) AS page_of_one
      ORDER BY id DESC LIMIT $6`,
+    parameters,
+  );
+}
+
+/** Reads the rows from the newest on until a page of paths with this beginning is full. */
+function readPageOfPaths(
+  queries: Queries,
+  { environment, position, before, from, limit }: PageRequest,
+  start: string,
+  keyId: string | undefined,
+  alternatives: readonly { method: RequestMethod; status: number }[],
+): Promise<RequestLogRow[]> {
+  const parameters: SqlValue[] = [environment, position ?? before ?? AFTER_ALL_IDS, from ?? "", start, limit + 1];
+  const value = (of: SqlValue) => `$${parameters.push(of)}`;
+  const pairs = alternatives.map(({ method, status }) => `(${value(method)}, ${status})`);
+  return queries.all<RequestLogRow>(
+    `SELECT ${COLUMNS} FROM request_logs
+     WHERE environment = $1 AND id < $2 AND id >= $3 AND substr(path, 1, length(CAST($4 AS TEXT))) = $4
+       AND (method, status) IN (VALUES ${pairs.join()}) ${keyId === undefined ? "" : `AND key_id = ${value(keyId)}`}
+     ORDER BY id DESC LIMIT $5`,
     parameters,
   );
 }

@@ -14,12 +14,7 @@ export function siteHeader(guides: string, current: Section): Html {
   return html`<header>
     <a class="brand" href="${hrefOf("index.html")}">Service <span>Documentation</span></a>
     <div id="search" data-index="${hrefOf("search.json")}" hidden>
-      <input
-        type="search"
-        placeholder="Search the docs"
-        aria-label="Search"
-        autocomplete="off"
-      />
+      <input type="search" placeholder="Search the docs" aria-label="Search" autocomplete="off" />
       <kbd>/</kbd>
       <div class="results">
         <p role="status"></p>

@@ -8,7 +8,6 @@ import { openDisplay } from "../../forwarding/display.ts";
 import { type ListenFlags, Listening } from "../../forwarding/listening.ts";
 import { type ForwardingFlags, ownSecretOf, readForwardingOptions } from "../../forwarding/options.ts";
 import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-access.ts";
-import { replayFile } from "../../forwarding/replay-file.ts";
 
 /**
  * Listens until Ctrl-C, until the command that runs meanwhile has exited, or until the platform rejects it permanently.
@@ -63,5 +62,6 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   const secret = own.secret ?? (await fetchListenSecret(await accessPlatform(context), signal));
   asUsage(() => assertSigningSecret(secret), SignatureError, own.secretSource ?? "--secret");
   const signing = { secret: () => secret };
+  const { replayFile } = await import("../../forwarding/replay-file.ts");
   await replayFile(file, { ...options, speed: flags.speed, signing }, { ...receivers, chaos }, context);
 }

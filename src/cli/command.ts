@@ -3,6 +3,7 @@ import type { Context } from "./context.ts";
 import { UsageError } from "./errors.ts";
 import { dryRunOption } from "./global-options.ts";
 import type { FieldNames } from "./terminal/view.ts";
+import { listed } from "../contract/words.ts";
 
 /** A command: its texts for help, completion and the docs, and its implementation. */
 export interface CommandDefinition {
@@ -173,7 +174,7 @@ async function provideRequired(command: ParsedCommand, flags: readonly Flag[], c
   if (missing.length === 0) return;
   const names = missing.map((flag) => optionOf(flag).long!);
   if (!context.interactive) {
-    throw new UsageError(`${listOf(names)} ${names.length === 1 ? "is" : "are"} required`, {
+    throw new UsageError(`${listed(names, "and")} ${names.length === 1 ? "is" : "are"} required`, {
       hint: `See \`${pathOf(command)} --help\`.`,
     });
   }
@@ -182,11 +183,6 @@ async function provideRequired(command: ParsedCommand, flags: readonly Flag[], c
     const option = optionOf(flag);
     command.setOptionValueWithSource(option.attributeName(), await askForFlag(flag, option, context), "prompt");
   }
-}
-
-/** Returns `a`, `a and b`, or `a, b and c`. */
-function listOf(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
 /** Returns a command with its parents: `service customers list`. */

@@ -2,6 +2,7 @@ import type { Client } from "../client/http.ts";
 import { ApiError } from "../client/errors.ts";
 import { ID_PREFIXES, kindOfId, nounOfId } from "../contract/ids.ts";
 import { withArticle } from "../contract/resources.ts";
+import { listed } from "../contract/words.ts";
 import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
 import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
@@ -85,7 +86,7 @@ function notExplained(id: string): UserError {
       ? malformed(id)
       : `\`service why\` does not support ${nounOfId(kind)} IDs (${ID_PREFIXES[kind]})`;
   return new UserError(problem, {
-    hint: `Pass the ID of ${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1)}.`,
+    hint: `Pass the ID of ${listed(kinds, "or")}.`,
     exitCode: EXIT_CODES.usage,
     code: "invalid_id",
   });

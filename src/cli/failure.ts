@@ -8,6 +8,7 @@ import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter, wrapHint } from "./terminal/wrap.ts";
 import { lookUp } from "../contract/ids.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import { counted } from "../contract/words.ts";
 
 /** A description of a failure, and the exit code of the command. */
 interface Failure {
@@ -91,7 +92,7 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint, message, e
   if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";
   if (status === 429) {
     const wait = retryAfter === undefined ? "in a moment" : `in ${retryAfter} s`;
-    return `Rate limited after ${attempts} attempt${attempts === 1 ? "" : "s"}. Try again ${wait}.`;
+    return `Rate limited after ${counted(attempts, "attempt")}. Try again ${wait}.`;
   }
   if (status === 404 && attempts > 1) return "An earlier attempt whose response was lost may have deleted it.";
   if (status === 404) return hint;

@@ -1,3 +1,4 @@
+import { listed } from "./words.ts";
 const MAX_GUESSES = 3;
 
 /**
@@ -24,8 +25,7 @@ export function nearestPaths(path: string, candidates: readonly string[]): strin
 
 /** Returns the question after a misspelled name: `Did you mean a, b or c?` */
 export function didYouMean(names: readonly string[]): string {
-  const others = names.slice(0, -1).join(", ");
-  return `Did you mean ${others === "" ? "" : `${others} or `}${names.at(-1)}?`;
+  return `Did you mean ${listed(names, "or")}?`;
 }
 
 function distanceTo(typed: string, candidate: string): number {

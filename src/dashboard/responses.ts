@@ -1,4 +1,5 @@
 import { shortError } from "../explain/attempts.ts";
+import { capitalized } from "../contract/words.ts";
 
 /** Names of the statuses that receivers return, as in HTTP (RFC 9110). */
 const PHRASES: Readonly<Partial<Record<number, string>>> = {
@@ -56,8 +57,7 @@ export function isTimeout(error: string | null): boolean {
 export function outcomeInWords(status: number | null, error: string | null): string {
   if (status !== null) return [status, PHRASES[status]].filter(Boolean).join(" ");
   const { code, description } = partsOf(error ?? "no response");
-  const words = ERRORS[code] ?? description.replace(/^no complete response/, "no response");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalized(ERRORS[code] ?? description.replace(/^no complete response/, "no response"));
 }
 
 /** Returns what happened instead of a response in two or three words. */

@@ -1,7 +1,8 @@
+import { capitalized } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { atStart, capitalized, type FindingCode, isPage, span } from "./finding.ts";
+import { atStart, type FindingCode, isPage, span } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 /** The result of an attempt, or of many that had the same one. */

@@ -1,3 +1,4 @@
+import { counted } from "../contract/words.ts";
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { kindOfId, timeOfId } from "../contract/ids.ts";
 import { LIMITS } from "../contract/limits.ts";
@@ -10,7 +11,7 @@ import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiver
 import { causeOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { atStart, counted, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { atStart, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { forwardOf, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */

@@ -1,10 +1,11 @@
+import { counted } from "../contract/words.ts";
 import { lookUp } from "../contract/ids.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
-import { counted, type Finding, span, type TimeFormat } from "./finding.ts";
+import { type Finding, span, type TimeFormat } from "./finding.ts";
 import { ofListener } from "./listener.ts";
 import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";

@@ -1,3 +1,4 @@
+import { capitalized, counted } from "../contract/words.ts";
 import { matchesSubscriptions, typesOfSubscription } from "../contract/event-types.ts";
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/statistics.ts";
@@ -10,17 +11,7 @@ import type { Cause } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
-import {
-  capitalized,
-  counted,
-  everyAttempt,
-  type Finding,
-  givenUp,
-  notArrived,
-  span,
-  type TimeFormat,
-  waits,
-} from "./finding.ts";
+import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */

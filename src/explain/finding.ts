@@ -1,3 +1,4 @@
+import { capitalized, counted } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { problemDetail } from "../contract/errors.ts";
 
@@ -96,21 +97,9 @@ export function sentence(text: string): string {
 /** Writes times for a reader: in UTC in a terminal, in local time in a browser. */
 export type TimeFormat = (timestamp: string) => string;
 
-const number = new Intl.NumberFormat("en");
-
-/** Returns a number with its noun: `1 delivery`, `1,743 deliveries`. */
-export function counted(value: number, singular: string, plural = `${singular}s`): string {
-  return `${number.format(value)} ${value === 1 ? singular : plural}`;
-}
-
 /** Returns `the only attempt`, `both attempts`, `all 12 attempts`. */
 export function everyAttempt(count: number): string {
   return count === 1 ? "the only attempt" : count === 2 ? "both attempts" : `all ${counted(count, "attempt")}`;
-}
-
-/** Returns a sentence that begins with a capital letter. */
-export function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Returns a sentence that may begin with a receiver: its own name stays as it is, `the endpoint` gets a capital. */

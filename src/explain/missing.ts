@@ -1,10 +1,11 @@
+import { capitalized } from "../contract/words.ts";
 import { type IdKind, timeOfId } from "../contract/ids.ts";
 import { nounOf, OBJECT_KINDS, type ResourceKind } from "../contract/resources.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import type { ListedEvent } from "../contract/schemas/event.ts";
 import type { RequestLog } from "../contract/schemas/request-log.ts";
-import { capitalized, type Finding, type TimeFormat } from "./finding.ts";
+import type { Finding, TimeFormat } from "./finding.ts";
 
 /** What is known about an ID that does not exist. */
 export interface Missing {

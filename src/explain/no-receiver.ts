@@ -3,6 +3,7 @@ import { timeOfId } from "../contract/ids.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import { listed } from "../contract/words.ts";
 import { obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled } from "./deliveries.ts";
@@ -41,7 +42,7 @@ function missedByAll(endpoints: readonly WebhookEndpoint[], event: Event, chain:
   const names = were.map((endpoint) => receiverOfEndpoint(endpoint).name);
   return {
     code: "no_receiver",
-    summary: `${names.slice(0, -1).join(", ")} and ${names.at(-1)} subscribe to ${event.type}, but were disabled when the event happened`,
+    summary: `${listed(names, "and")} subscribe to ${event.type}, but were disabled when the event happened`,
     evidence: subscriptionsOf(were),
     ...redelivery(were.filter(isDisabled), event),
   };

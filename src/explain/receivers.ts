@@ -1,8 +1,9 @@
+import { counted } from "../contract/words.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { counted, type Finding, span, waits } from "./finding.ts";
+import { type Finding, span, waits } from "./finding.ts";
 
 /** A receiver, as sentences refer to it. */
 export interface Receiver {

@@ -1,10 +1,11 @@
+import { counted } from "../contract/words.ts";
 import { kindOfId, lookUp, timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/json.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { FaultState } from "./fault.ts";
-import { counted, type Finding, quoted, span, type TimeFormat } from "./finding.ts";
+import { type Finding, quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Errors whose explanation needs the API key. */
 export const KEY_ERRORS: ReadonlySet<string | null> = new Set([

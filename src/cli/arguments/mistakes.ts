@@ -4,6 +4,7 @@ import { UsageError } from "../errors.ts";
 import type { ApiError } from "../../client/errors.ts";
 import { type Field, RESOURCES } from "../../contract/resources.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
+import { capitalized } from "../../contract/words.ts";
 
 /** Rejects a flag used as the value of another flag: `--email --name Ada`. No value begins like a flag. */
 export function rejectSwallowedFlags(command: Command): void {
@@ -98,7 +99,7 @@ function inOwnWords(error: CommanderError, command: Command): string {
     if (match !== null) return words(...match.slice(1));
   }
   const quoted = message.replaceAll(/'([^']*)'/g, '"$1"');
-  return quoted.startsWith("-") ? quoted : quoted.charAt(0).toUpperCase() + quoted.slice(1);
+  return capitalized(quoted);
 }
 
 /** Characters of a wrong value. */
@@ -121,7 +122,7 @@ function excessOf(command: Command): string {
   const count = command.registeredArguments.length;
   const expected = count === 0 ? "no arguments" : count === 1 ? "one argument" : `${count} arguments`;
   const given = command.args.slice(count).map((arg) => `"${arg}"`);
-  return `Unexpected argument${given.length === 1 ? "" : "s"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
+  return `Unexpected ${given.length === 1 ? "argument" : "arguments"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
 }
 
 /** Adds to a usage error without advice where to read about the command. */

@@ -3,6 +3,7 @@ import type { Client } from "../../client/http.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pathOf } from "../../contract/resources.ts";
 import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
+import { counted } from "../../contract/words.ts";
 import { duration } from "../arguments/values.ts";
 import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -151,16 +152,12 @@ async function cancelAdvance(context: Context): Promise<void> {
 }
 
 function formatProgress({ now, target, attempts, remaining }: TestClock): string {
-  return `${now} of ${target}: ${count(attempts, "attempt")}, ${count(remaining, "delivery", "deliveries")} remaining`;
-}
-
-function count(number: number, one: string, several = `${one}s`): string {
-  return `${number} ${number === 1 ? one : several}`;
+  return `${now} of ${target}: ${counted(attempts, "attempt")}, ${counted(remaining, "delivery", "deliveries")} remaining`;
 }
 
 function formatAttempts({ attempts, succeeded, failed }: TestClock): string {
   if (attempts === 0) return "no deliveries were due";
-  return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
+  return `${counted(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
 }
 
 /** A clock has no ID: `--quiet` prints its time. */

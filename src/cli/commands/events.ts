@@ -2,6 +2,7 @@ import { memberNamesOf } from "../../client/response-check.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
 import type { EventReplay, ListedEvent, Replay } from "../../contract/schemas/event.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
+import { counted } from "../../contract/words.ts";
 import { assertSubscriptions, objectId, parseSubscriptions } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -167,8 +168,8 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
 }
 
 function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay): string {
-  const counted = (count: number, noun: string) => (count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`]);
-  return [...counted(endpoints, "endpoint"), ...counted(listeners, "listener")].join(" and ");
+  const shown = (count: number, noun: string) => (count === 0 ? [] : [counted(count, noun)]);
+  return [...shown(endpoints, "endpoint"), ...shown(listeners, "listener")].join(" and ");
 }
 
 function unreceived(id: string): UserError {

@@ -1,6 +1,7 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { problemDetail } from "../../contract/errors.ts";
+import { counted } from "../../contract/words.ts";
 import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
 import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
 import { printable } from "../terminal/printable.ts";
@@ -72,7 +73,7 @@ export function explainLines(id: string, { layout }: LineContext, output: Pick<O
 
 /** Returns how long the connection was lost, and how many events were missed. */
 export function restoredText({ downtimeMs, caughtUp }: Extract<Report, { event: "restored" }>): string {
-  return `after ${formatDuration(downtimeMs)}; caught up on ${caughtUp === 1 ? "1 event" : `${caughtUp} events`}`;
+  return `after ${formatDuration(downtimeMs)}; caught up on ${counted(caughtUp, "event")}`;
 }
 
 /** Explains a reset. */

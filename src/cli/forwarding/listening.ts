@@ -4,6 +4,7 @@ import { PortAdvisor } from "../../relay/port-advisor.ts";
 import type { Report } from "../../relay/report.ts";
 import { listenTargets, Run } from "../../relay/run.ts";
 import { HEADERS } from "../../contract/headers.ts";
+import { counted } from "../../contract/words.ts";
 import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/assignments.ts";
 import type { Context } from "../context.ts";
@@ -237,8 +238,9 @@ export class Listening {
       if (exitCode !== 0) throw new SilentExit(exitCode);
     }
     if (this.#options.flags.failOnError && this.#failedForwards > 0) {
-      const forwards = this.#failedForwards === 1 ? "1 forward" : `${this.#failedForwards} forwards`;
-      throw new UserError(`${forwards} failed after all retries`, { code: "forward_failed" });
+      throw new UserError(`${counted(this.#failedForwards, "forward")} failed after all retries`, {
+        code: "forward_failed",
+      });
     }
     if (this.#childEnd !== undefined) return;
     if (!signal.aborted) return;

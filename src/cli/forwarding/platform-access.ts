@@ -9,6 +9,7 @@ import { proxiesOf } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { rejectedCredentialHint, startHint } from "../settings/connection.ts";
 import { EXIT_CODES, type ExitCode, NotSignedInError, SCOPE_ADVICE, UsageError, UserError } from "../errors.ts";
+import { capitalized } from "../../contract/words.ts";
 
 export interface PlatformAccess extends Pick<RunOptions, "baseUrl" | "authorization" | "agent" | "device"> {
   /** Identifies this platform and credential. It is a secret if a key was given, so only use its hash. */
@@ -123,8 +124,7 @@ export function explainListenError(
       "Another server responded, or the platform has another version: check --base-url, and run `service doctor`.",
   };
   const { problem } = error;
-  const message = problem?.detail ?? error.message;
-  return new UserError(message.charAt(0).toUpperCase() + message.slice(1), {
+  return new UserError(capitalized(problem?.detail ?? error.message), {
     code: problem?.code ?? error.code,
     exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
     hint: hints[error.code] ?? (problem === undefined ? undefined : adviceOn(problem)),

@@ -1,4 +1,5 @@
 import { type KindWith, RESOURCES } from "../../contract/resources.ts";
+import { capitalized } from "../../contract/words.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
@@ -25,7 +26,7 @@ export async function showSecret<Item extends object>(
   const secret = (item as Record<string, unknown>)[name];
   if (typeof secret !== "string") return await output.object(item, view);
   const shown: Column<Item> = {
-    label: name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " "),
+    label: capitalized(name.replaceAll("_", " ")),
     text: () => secret,
     style: (text, styles) => styles.strong(text),
   };

@@ -27,6 +27,7 @@ import {
 } from "./fields.ts";
 import { createSchemas, inputSchema, updateSchemas, valueSchema, valueSchemas } from "./field-schemas.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
+import { capitalized } from "../words.ts";
 
 /** The schemas of a resource that is described by its fields in the table of resources. */
 interface ObjectSchemas {
@@ -96,7 +97,7 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
         const parameters = schemasBy(Object.entries(takes), (preset, field) =>
           Type.Optional(inputSchema(kind, { ...fields[field]!, examples: [preset] })),
         );
-        const $id = name + verb.charAt(0).toUpperCase() + verb.slice(1);
+        const $id = name + capitalized(verb);
         return [[verb, closed(parameters, { $id, description: `Parameters to ${lowerFirst(about)}` })]];
       }),
     ),

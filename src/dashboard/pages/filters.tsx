@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
+import { capitalized } from "../../contract/words.ts";
 import { environmentNow } from "../clock.ts";
 import { Icon } from "../components/icon.tsx";
 import { Copy, hrefOfId } from "../components/values.tsx";
@@ -166,11 +167,7 @@ export function Choice(props: {
 
 /** Returns statuses as options, after one for all. */
 export function statusOptions(statuses: readonly string[]): (readonly [value: string, label: string])[] {
-  return [["", "All"], ...statuses.map((status) => [status, sentence(status)] as const)];
-}
-
-function sentence(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
+  return [["", "All"], ...statuses.map((status) => [status, capitalized(status)] as const)];
 }
 
 const TYPING_MILLISECONDS = 250;

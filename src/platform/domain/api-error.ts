@@ -3,6 +3,7 @@ import { ERRORS, type ErrorCode } from "../../contract/errors.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { ID_PREFIXES, type IdKind, isId, kindOfId, nounOfId } from "../../contract/ids.ts";
+import { counted } from "../../contract/words.ts";
 import type { Queries } from "../storage/database.ts";
 import type { PageRequest, Rows } from "../storage/page.ts";
 import type { Tenant } from "./request-context.ts";
@@ -46,7 +47,7 @@ export function invalidFields(errors: FieldError[]): ApiError {
   const field = first.pointer === "" ? "The body" : first.pointer.replace(/^\//, "").replaceAll("/", ".");
   const count = errors.length - 1;
   const sentence = `${field} ${first.detail}${first.detail.endsWith("?") ? "" : "."}`;
-  const more = count === 0 ? "" : ` ${count} more error${count === 1 ? "" : "s"}: see \`errors\`.`;
+  const more = count === 0 ? "" : ` ${counted(count, "more error")}: see \`errors\`.`;
   return new ApiError("invalid_request", `${sentence}${more}`, { members: { errors } });
 }
 

@@ -22,6 +22,7 @@ import { PlatformProcess } from "./platform.ts";
 import { type Exit, killWithThisProcess, type ProcessGroup } from "../../process/process-group.ts";
 import { sendSeed } from "./seed.ts";
 import { watchProject } from "./watch.ts";
+import { counted } from "../../../contract/words.ts";
 
 /** Time limit for the app to exit, then for the listener and the platform: 10 s in total. */
 const APP_GRACE_MS = 5000;
@@ -194,7 +195,7 @@ class Dev {
     const count = await this.#step(sendSeed(seed, context, isAfterReset));
     if (count === undefined && isAfterReset) this.#sayState("seed", "skipped", "the sandbox is not empty");
     else if (count === undefined) this.#sayState("seed", "skipped", `${seed} was already sent to this database`);
-    else this.#sayState("seed", "ready", `${count === 1 ? "1 call" : `${count} calls`} of ${seed} sent`);
+    else this.#sayState("seed", "ready", `${counted(count, "call")} of ${seed} sent`);
   }
 
   /** Resolves once the first session is ready. */

@@ -12,6 +12,7 @@ import { connectionOf, examine } from "./examine.ts";
 import { type Check, failed, type Finding, skipped, type Verdict } from "./finding.ts";
 import { machineChecks } from "./machine.ts";
 import { connectionChecks, NOT_REACHED, webhookChecks } from "./platform.ts";
+import { counted } from "../../../contract/words.ts";
 
 /** Timeout of each check. */
 const TIMEOUT_MILLISECONDS = 6000;
@@ -145,7 +146,7 @@ function summary(failures: number, warnings: number): string {
   if (failures + warnings === 0) return "All checks passed.";
   const words = [
     ...(failures > 0 ? [`${failures} failed`] : []),
-    ...(warnings > 0 ? [`${warnings} ${warnings === 1 ? "warning" : "warnings"}`] : []),
+    ...(warnings > 0 ? [counted(warnings, "warning")] : []),
   ];
   return `${words.join(", ")}.`;
 }

@@ -8,6 +8,7 @@ import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint
 import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { counted } from "../../../contract/words.ts";
 import { isLoopback, portOf } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL, startHint } from "../../settings/connection.ts";
@@ -97,7 +98,7 @@ async function checkCredential(
   if (state === "refused") return failed(source === undefined ? problem! : `${name} was rejected: ${problem}`, hint);
   if (state === "unknown") return skipped(problem ?? NOT_REACHED);
   const expiry = type === "oauth" ? null : await expiryOf(credential, context);
-  const may = `${name} is valid, with ${scopes?.length} ${scopes?.length === 1 ? "scope" : "scopes"}`;
+  const may = `${name} is valid, with ${counted(scopes!.length, "scope")}`;
   if (expiry === null) return ok(type === "oauth" ? `${may}; renewed automatically` : `${may}; does not expire`);
   if (expiry === undefined) return ok(may);
   const detail = `${may}; expires ${relativeTime(expiry, context.now())}`;

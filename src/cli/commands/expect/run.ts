@@ -4,6 +4,7 @@ import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { counted } from "../../../contract/words.ts";
 import { type Condition, meets, textAt } from "../../arguments/assignments.ts";
 import type { Context } from "../../context.ts";
 import { SilentExit, UserError } from "../../errors.ts";
@@ -131,7 +132,7 @@ function reportOf(
 
 function messageOf(code: FailureCode, { type, count }: Expectation, observation: Observation, seconds: number): string {
   const { matching, deliveries } = observation;
-  const summary = `${matching.length} matching ${matching.length === 1 ? "event" : "events"}`;
+  const summary = counted(matching.length, "matching event");
   switch (code) {
     case "event_not_seen":
       return `No matching ${type} within ${seconds} s`;

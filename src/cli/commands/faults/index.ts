@@ -5,6 +5,7 @@ import { memberNamesOf } from "../../../client/response-check.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import type { Fault, FaultCreate, FaultList } from "../../../contract/schemas/fault.ts";
+import { counted } from "../../../contract/words.ts";
 import { objectId, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
@@ -177,7 +178,7 @@ async function runClear(context: Context): Promise<void> {
   const { output } = context;
   const body = await context.request<FaultList>({ method: "DELETE", path: FAULTS });
   const { length } = body.data;
-  const done = length === 0 ? "There were no faults" : `Removed ${length} ${length === 1 ? "fault" : "faults"}`;
+  const done = length === 0 ? "There were no faults" : `Removed ${counted(length, "fault")}`;
   output.success(done);
   if (output.json) await output.document(body);
   else if (output.quiet || !output.terminal) await output.list(body.data, FAULT);

@@ -5,6 +5,7 @@ import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { counted } from "../../../contract/words.ts";
 import type { Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { showRequests } from "../../dry-run.ts";
@@ -303,8 +304,8 @@ async function awaitDeliveries(
 function formatProgress(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {
   const ended = `Waiting for deliveries: ${all.length - pending.length} of ${all.length} finished`;
   const attempts = Math.max(...pending.map(({ attempt_count }) => attempt_count));
-  const tried = attempts === 0 ? "" : `, ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
-  const more = eventsLeft === 0 ? "" : `; ${eventsLeft} more ${eventsLeft === 1 ? "event" : "events"}`;
+  const tried = attempts === 0 ? "" : `, ${counted(attempts, "attempt")}`;
+  const more = eventsLeft === 0 ? "" : `; ${counted(eventsLeft, "more event")}`;
   return ended + tried + more;
 }
 
@@ -316,6 +317,6 @@ function deliveryLine({ id, status, endpoint, listener }: Delivery, { output }: 
 }
 
 function countOf(some: readonly Delivery[], all: readonly Delivery[]): string {
-  const noun = all.length === 1 ? "delivery" : "deliveries";
-  return some.length === all.length ? `${all.length} ${noun}` : `${some.length} of ${all.length} ${noun}`;
+  const shown = counted(all.length, "delivery", "deliveries");
+  return some.length === all.length ? shown : `${some.length} of ${shown}`;
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../../contract/words.ts";
 import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
@@ -19,7 +20,7 @@ import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
 import { isSameReceiver } from "../../../explain/receivers.ts";
 import { attemptsOf, shortError } from "../../../explain/attempts.ts";
-import { counted, type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
+import { type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
 const PATH = pathOf("delivery");
 
@@ -233,8 +234,8 @@ function chainLines(chain: Chain, styles: Styles): string[] {
   for (const delivery of shown) lines.push("", ...deliveryLines(delivery, chain, styles));
   const others = deliveries.length - shown.length;
   if (others > 0 && event !== undefined) {
-    const noun = `other ${others === 1 ? "delivery" : "deliveries"} of this event`;
-    lines.push("", styles.dim(`${others} ${noun}: ${shellCommand`service why ${event.id}`}`));
+    const noted = `${counted(others, "other delivery", "other deliveries")} of this event`;
+    lines.push("", styles.dim(`${noted}: ${shellCommand`service why ${event.id}`}`));
   }
   if (otherEvents.length > 0) {
     lines.push("", styles.dim("Earlier events of this object"));

@@ -4,6 +4,7 @@ import { urlOf } from "../../../client/base-url.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { isRecord, parseJson } from "../../../contract/json.ts";
+import { counted } from "../../../contract/words.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { whyNoBrowser } from "../../browser.ts";
@@ -50,7 +51,7 @@ export class Actions {
     const { model } = this.#options;
     const { shown: failed, hidden } = model.failed();
     if (failed.length === 0 && hidden > 0) {
-      return this.#say(`Nothing to resend: the filter hides ${failures(hidden)}`);
+      return this.#say(`Nothing to resend: the filter hides ${counted(hidden, "failed event")}`);
     }
     if (failed.length === 0) {
       const { resolved } = model.history.totals;
@@ -59,7 +60,7 @@ export class Actions {
     try {
       for (const { event } of failed) this.#send(event, "resent");
       const more = hidden === 0 ? "" : `, not the ${hidden} that the filter hides`;
-      if (failed.length > 1 || hidden > 0) this.#say(`Resending ${failures(failed.length)}${more}`);
+      if (failed.length > 1 || hidden > 0) this.#say(`Resending ${counted(failed.length, "failed event")}${more}`);
     } catch (error) {
       this.#say((error as Error).message, "warn");
     }
@@ -125,10 +126,6 @@ export class Actions {
     const { model } = this.#options;
     model.say(text, style);
   }
-}
-
-function failures(count: number): string {
-  return count === 1 ? "1 failed event" : `${count} failed events`;
 }
 
 /** Returns the body as the user saved it, on one line if it was. Throws UserError if nothing is to be sent. */

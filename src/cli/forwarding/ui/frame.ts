@@ -10,6 +10,7 @@ import { layoutOf, MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
 import { columnsOf, noteOf, rowLine, titlesOf } from "./row.ts";
+import { counted, grouped } from "../../../contract/words.ts";
 
 type Line = readonly Span[];
 
@@ -43,13 +44,13 @@ function stateLine({ lost, paused, feed, clock, size, others }: Model, now: numb
     return [[" ○ Reconnecting", "warn"], [`  ${next}: ${lost.reason.replace(/^connection refused: /, "")}`]];
   }
   const { target, routes } = feed.receivers;
-  const routed = routes.length === 0 ? "" : `${routes.length} ${routes.length === 1 ? "route" : "routes"}, otherwise `;
+  const routed = routes.length === 0 ? "" : `${counted(routes.length, "route")}, otherwise `;
   const to =
     target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${routed}${target?.href ?? "none"}`;
   const state: Span = paused ? [" ‖ Paused", "warn"] : [` ● ${feed.state}`, "good"];
   const from = printable(feed.origin);
   // The message about them gives way to others.
-  const shared = others === 0 ? "" : `  ${others} other ${others === 1 ? "session" : "sessions"}`;
+  const shared = others === 0 ? "" : `  ${counted(others, "other session")}`;
   const ahead = `${shared}${clock.badge === undefined ? "" : `  ${clock.badge}`}`;
   const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
   const shownTo = isTight ? to.replace("http://", "") : to;
@@ -60,15 +61,15 @@ function totalsLine({ history, filter, rows, size, feed }: Model): Line {
   const { received, forwarded, failed, resolved, duplicates } = history.totals;
   const { waiting, retrying, dropped } = history;
   const filteredOut = feed.filteredOut();
-  const excluded = filteredOut === 0 ? "" : `  ${counted(filteredOut)} filtered out`;
-  const spans: Span[] = [[` ${counted(received)} received${excluded}  ${counted(forwarded)} forwarded  `]];
-  spans.push([`${counted(failed)} failed`, failed > resolved ? "bad" : undefined]);
-  if (resolved > 0) spans.push([`  ${counted(resolved)} resolved by resend`, "good"]);
-  if (retrying > 0) spans.push([`  ${counted(retrying)} retrying`, "warn"]);
-  if (waiting > 0) spans.push([`  ${counted(waiting)} waiting`, "warn"]);
-  if (duplicates > 0) spans.push([`  ${counted(duplicates)} duplicates dropped`, "dim"]);
-  const bound = dropped > 0 ? `last ${counted(history.rows.length)} kept ` : "";
-  const filtered = filter === "" ? "" : `filter: ${printable(filter)} (${counted(rows.length)})  `;
+  const excluded = filteredOut === 0 ? "" : `  ${grouped(filteredOut)} filtered out`;
+  const spans: Span[] = [[` ${grouped(received)} received${excluded}  ${grouped(forwarded)} forwarded  `]];
+  spans.push([`${grouped(failed)} failed`, failed > resolved ? "bad" : undefined]);
+  if (resolved > 0) spans.push([`  ${grouped(resolved)} resolved by resend`, "good"]);
+  if (retrying > 0) spans.push([`  ${grouped(retrying)} retrying`, "warn"]);
+  if (waiting > 0) spans.push([`  ${grouped(waiting)} waiting`, "warn"]);
+  if (duplicates > 0) spans.push([`  ${grouped(duplicates)} duplicates dropped`, "dim"]);
+  const bound = dropped > 0 ? `last ${grouped(history.rows.length)} kept ` : "";
+  const filtered = filter === "" ? "" : `filter: ${printable(filter)} (${grouped(rows.length)})  `;
   const room = size.columns - spans.reduce((sum, [text]) => sum + widthOf(text), 0) - widthOf(filtered + bound);
   if (room >= 2) return [...spans, [" ".repeat(room)], [filtered, "accent"], [bound, "dim"]];
   return [...(filter === "" ? [] : [[` ${filtered.trimEnd()} `, "accent"] as const]), ...spans];
@@ -91,7 +92,7 @@ function paneLines(model: Model, { width, height }: { width: number; height: num
   const first = Math.max(Math.min(model.scroll, all.length - height), 0);
   const last = Math.min(first + height, all.length);
   const { position, count } = model.window();
-  const place = model.view === "help" ? "HELP" : `DETAILS ${counted(position + 1)} of ${counted(count)}`;
+  const place = model.view === "help" ? "HELP" : `DETAILS ${grouped(position + 1)} of ${grouped(count)}`;
   const extent = all.length > height ? `lines ${first + 1}–${last} of ${all.length}` : "";
   const gap = " ".repeat(Math.max(width - place.length - extent.length, 2));
   const shown: Line[] = all.slice(first, last);
@@ -101,7 +102,7 @@ function paneLines(model: Model, { width, height }: { width: number; height: num
 function listLines(model: Model, { width, height }: { width: number; height: number }): Line[] {
   const { shown, line, position, count } = model.window();
   const newer = count - 1 - position;
-  const place = newer > 0 ? `${counted(newer)} newer ↓` : "";
+  const place = newer > 0 ? `${grouped(newer)} newer ↓` : "";
   const room = width - widthOf(place);
   const columns = columnsOf(model.history.rows, width);
   const titles: Line = [...fitLine([[titlesOf(columns).slice(0, room), "dim"]], room), [place, "accent"]];
@@ -129,7 +130,7 @@ function emptyList(model: Model, width: number, height: number): Line[] {
 function invitation({ example, filteredOut, runnable }: Model["feed"]): Span[][] {
   const { command, unmet } = example;
   const count = filteredOut();
-  const excluded = `${count === 1 ? "1 event was" : `${counted(count)} events were`} filtered out. To create one that passes`;
+  const excluded = `${counted(count, "event was", "events were")} filtered out. To create one that passes`;
   return [
     [[`${count === 0 ? "Waiting for events. To create one" : excluded}, run in another terminal:`]],
     [[runnable(command), "accent"]],
@@ -206,10 +207,6 @@ function keySpans(hint: string): Span[] {
     [hint.slice(0, at), "accent"],
     [`${hint.slice(at)}  `, "dim"],
   ];
-}
-
-function counted(count: number): string {
-  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
 function emptyLines(count: number): Line[] {

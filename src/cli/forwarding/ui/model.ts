@@ -1,4 +1,5 @@
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
+import { capitalized } from "../../../contract/words.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import type { ForwardedReport, Report } from "../../../relay/report.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
@@ -176,8 +177,7 @@ export class Model {
   /** Shows a message for a few seconds. */
   say(text: string, style?: Message["style"]): void {
     const until = this.clock.realNow() + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
-    const shown = printable(text);
-    this.message = { text: shown.charAt(0).toUpperCase() + shown.slice(1), style, until };
+    this.message = { text: capitalized(printable(text)), style, until };
   }
 
   /** Selects an older (negative) or newer row. After the newest row, the selection follows new rows. */

@@ -1,5 +1,6 @@
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import { capitalized } from "../../../contract/words.ts";
 import { givenUp, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
@@ -153,7 +154,7 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
         {failed > 0 && `${givenUp(failed)}.`}{" "}
         {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
       </p>
-      <p class="evidence">{`${period.charAt(0).toUpperCase()}${period.slice(1)}, ${first} to ${last}`}</p>
+      <p class="evidence">{`${capitalized(period)}, ${first} to ${last}`}</p>
     </section>
   );
 }

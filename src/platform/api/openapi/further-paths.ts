@@ -6,6 +6,7 @@ import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
 import { OPERATIONS } from "../../../contract/operations.ts";
 import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
 import { oauthScopeName, type Scope } from "../../../contract/scopes.ts";
+import { capitalized } from "../../../contract/words.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../leak-reports.ts";
 import { keywordsOfFormat } from "../../http/formats.ts";
 import { exampleRequest, exampleResponse } from "./examples.ts";
@@ -174,7 +175,7 @@ function delivery(type: EventType, schemas: Schemas): Json {
   const words = resource.replaceAll("_", " ");
   return {
     operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
-    summary: change === "ping" ? `A ${words} is pinged` : `${words.charAt(0).toUpperCase()}${words.slice(1)} ${change}`,
+    summary: change === "ping" ? `A ${words} is pinged` : `${capitalized(words)} ${change}`,
     description: `Sent with \`User-Agent: ${DELIVERY_USER_AGENT}\`. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is retried, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
     tags: [WEBHOOK_TAG.name],
     security: [],

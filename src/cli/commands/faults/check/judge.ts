@@ -1,5 +1,6 @@
 import { timeOfId } from "../../../../contract/ids.ts";
 import type { RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
+import { counted } from "../../../../contract/words.ts";
 import type { Status } from "../../../../receiver-check/check.ts";
 import type { Check } from "../../../terminal/check-report.ts";
 
@@ -172,7 +173,7 @@ export function judgeRuns(runs: readonly Run[]): Check[] {
       ...rule,
       level: "required",
       status,
-      sent: `${tested} ${tested === 1 ? "case" : "cases"}`,
+      sent: counted(tested, "case"),
       seen:
         broken.length > 0
           ? broken[0]! + more

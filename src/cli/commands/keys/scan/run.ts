@@ -1,6 +1,7 @@
 import { relative, resolve, sep } from "node:path";
 import type { CredentialKind } from "../../../../contract/credentials.ts";
 import type { Environment } from "../../../../contract/environments.ts";
+import { counted } from "../../../../contract/words.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError } from "../../../errors.ts";
 import { printable } from "../../../terminal/printable.ts";
@@ -76,7 +77,7 @@ function conclusion(
   { staged, revoke }: ScanFlags,
   outcomes: ReadonlyMap<string, Outcome>,
 ): string {
-  const found = `${distinct} ${distinct === 1 ? "credential" : "credentials"} in ${places} ${places === 1 ? "place" : "places"}.`;
+  const found = `${counted(distinct, "credential")} in ${counted(places, "place")}.`;
   if (revoke === true) {
     const alive = [...outcomes.values()].filter(({ revoked }) => !revoked).length;
     return alive === 0 ? `${found} All of them are invalid now.` : `${found} ${alive} could not be revoked.`;

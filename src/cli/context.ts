@@ -6,23 +6,23 @@ import { UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { createPrompts, Input, type Prompts } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
-import { credentialSource } from "./credentials/credential-source.ts";
 import { PROJECT_FILE, projectFolderOf } from "./project/file.ts";
 import {
   type Connection,
-  type ProjectPlatform,
-  requireCredential,
-  rejectedCredentialHint,
   missingHint,
-  startHint,
+  type ProjectPlatform,
+  rejectedCredentialHint,
+  requireCredential,
   resolveConnection,
   resolveTarget,
+  startHint,
 } from "./settings/connection.ts";
-import { profileNamed, type Settings } from "./settings/profiles.ts";
+import { isDue, profileNamed, type Settings, type StoredCredential } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
 import { Output } from "./terminal/output.ts";
 import { colorLevel } from "./terminal/styles.ts";
 import type { TextStream } from "./terminal/text-stream.ts";
+import type { CredentialName, RefreshContext } from "./credentials/refresh.ts";
 
 /** Input, output, settings and API client of a command. A process has one context. */
 export class Context {
@@ -298,4 +298,38 @@ export class Context {
         }),
     };
   }
+}
+
+/**
+ * Returns a stored credential as the client uses it. An API key stays as it is. Tokens are renewed shortly before they
+ * expire and after a 401, under a lock that all processes share.
+ */
+function credentialSource(
+  context: RefreshContext,
+  stored: StoredCredential,
+  name: CredentialName,
+): string | CredentialSource {
+  if (stored.type === "api_key") return stored.api_key;
+  let tokens = stored;
+  let renewal: Promise<string> | undefined;
+
+  /** Concurrent requests share one renewal. */
+  function renew(rejected?: string): Promise<string> {
+    renewal ??= refresh(rejected).finally(() => {
+      renewal = undefined;
+    });
+    return renewal;
+  }
+
+  async function refresh(rejected: string | undefined): Promise<string> {
+    // The OAuth library is loaded only here: a command with a fresh token does not pay for it.
+    const { refreshCredentials } = await import("./credentials/refresh.ts");
+    tokens = await refreshCredentials(context, name, rejected);
+    return tokens.access_token;
+  }
+
+  return {
+    current: () => (isDue(tokens, context.now()) ? renew() : Promise.resolve(tokens.access_token)),
+    renewed: (rejected) => (tokens.access_token === rejected ? renew(rejected) : Promise.resolve(tokens.access_token)),
+  };
 }

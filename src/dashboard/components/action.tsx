@@ -117,7 +117,7 @@ export function Confirmation(props: ConfirmationProps & { onClose: () => void })
 
 interface DialogButtonProps {
   label: string;
-  class?: string;
+  class?: string | undefined;
   dialog: (close: () => void) => ComponentChildren;
 }
 

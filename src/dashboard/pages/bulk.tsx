@@ -7,7 +7,7 @@ import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/stat
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
-import { Action, useOnce } from "../components/action.tsx";
+import { Action, DialogButton, useOnce } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Field } from "../components/form.tsx";
 import { isUnreachable } from "../components/outage.tsx";
@@ -64,15 +64,7 @@ export function RetryDeliveries({
   label = "Retry deliveries",
   ...of
 }: RetryProps & { class?: string; label?: string }) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <button type="button" class={name} onClick={() => setOpen(true)}>
-        {label}
-      </button>
-      {isOpen && <RetryDialog {...of} onClose={() => setOpen(false)} />}
-    </>
-  );
+  return <DialogButton class={name} label={label} dialog={(close) => <RetryDialog {...of} onClose={close} />} />;
 }
 
 /** Retries each of some deliveries, and says how many could not be. */

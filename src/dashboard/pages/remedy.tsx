@@ -1,11 +1,10 @@
-import { useState } from "preact/hooks";
 import { kindOfId } from "../../contract/ids.ts";
 import type { Replay } from "../../contract/schemas/event.ts";
 import type { Chain } from "../../explain/chain.ts";
 import type { Finding } from "../../explain/finding.ts";
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
-import { Action } from "../components/action.tsx";
+import { Action, DialogButton } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
 import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
@@ -23,15 +22,10 @@ export function Remedy(props: {
   const { chain, finding, onDone, isOneOfSeveral = false } = props;
   const primary = isOneOfSeveral ? "" : "primary";
   const call = useCall();
-  const [isOpen, setOpen] = useState(false);
   const { verb, id, only, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const counts = chain.statistics?.endpoints.find((one) => one.endpoint === id);
   const { pending = 0, failed_deliveries: failed = 0 } = counts ?? {};
-  const close = () => {
-    setOpen(false);
-    onDone();
-  };
   switch (verb) {
     case "deliveries retry":
       return <RetryNow id={id} class={primary} onDone={onDone} />;
@@ -54,15 +48,16 @@ export function Remedy(props: {
           Open the endpoint
         </Link>
       ) : (
-        <>
-          <button type="button" class={primary} onClick={() => setOpen(true)}>
-            {also === "deliveries retry"
+        <DialogButton
+          class={primary}
+          label={
+            also === "deliveries retry"
               ? "Enable and retry"
               : also === ""
                 ? "Enable"
-                : "Enable and replay what it missed"}
-          </button>
-          {isOpen && (
+                : "Enable and replay what it missed"
+          }
+          dialog={(close) => (
             <EnableDialog
               endpoint={endpoint}
               waiting={pending}
@@ -70,26 +65,31 @@ export function Remedy(props: {
                 also === "deliveries retry" &&
                 kindOfId(finding.subject) === "delivery" && { failed: finding.subject })}
               onChange={onDone}
-              onClose={close}
+              onClose={() => {
+                close();
+                onDone();
+              }}
             />
           )}
-        </>
+        />
       );
     case "deliveries retry all":
       return (
         endpoint !== undefined && (
-          <>
-            <button type="button" class={primary} onClick={() => setOpen(true)}>
-              {pending + failed > 0 ? retryLabel({ pending, failed_deliveries: failed }) : "Retry deliveries"}
-            </button>
-            {isOpen && (
+          <DialogButton
+            class={primary}
+            label={pending + failed > 0 ? retryLabel({ pending, failed_deliveries: failed }) : "Retry deliveries"}
+            dialog={(close) => (
               <RetryDialog
                 endpoint={{ id, name: nameOfEndpoint(endpoint) }}
                 failingSince={endpoint.health.failing_since}
-                onClose={close}
+                onClose={() => {
+                  close();
+                  onDone();
+                }}
               />
             )}
-          </>
+          />
         )
       );
     case "endpoints get":

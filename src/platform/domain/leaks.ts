@@ -1,5 +1,5 @@
 import { type CredentialKind, parseCredential } from "../../contract/credentials.ts";
-import { findAccessTokensByDigests, findRefreshTokensByDigests, revokeGrant } from "../storage/oauth-grants.ts";
+import { findTokensByDigests, revokeGrant } from "../storage/oauth-grants.ts";
 import { findKeysByDigests, revokeApiKey } from "../storage/api-keys.ts";
 import { type Database, type PartOf, type Queries, type Transaction, writeRows } from "../storage/database.ts";
 import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
@@ -73,8 +73,8 @@ async function findEndings(
     endings.set(nameOf(digest), (tx, now, reason) => revokeApiKey(tx, id, now + clock_offset, reason));
   }
   const grants = [
-    ...(await findAccessTokensByDigests(queries, digestsOf("access_token"))),
-    ...(await findRefreshTokensByDigests(queries, digestsOf("refresh_token"))),
+    ...(await findTokensByDigests(queries, "access_tokens", digestsOf("access_token"))),
+    ...(await findTokensByDigests(queries, "refresh_tokens", digestsOf("refresh_token"))),
   ];
   for (const { digest, grant_id } of grants) {
     endings.set(nameOf(digest), (tx, now, reason) => revokeGrant(tx, grant_id, now, reason));

@@ -133,16 +133,6 @@ export function replaceSuccessor(tx: Transaction, parent: Uint8Array, now: numbe
   );
 }
 
-/** Returns those of the digests that belong to refresh tokens, with their grants. */
-export function findRefreshTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
-  return inBatches(digests, (placeholders, batch) =>
-    queries.all<{ digest: Uint8Array; grant_id: string }>(
-      `SELECT digest, grant_id FROM refresh_tokens WHERE digest IN (${placeholders})`,
-      batch,
-    ),
-  );
-}
-
 interface AccessTokenRow {
   id: string;
   digest: Uint8Array;
@@ -206,11 +196,15 @@ export async function revokeAccessTokensSince(
   );
 }
 
-/** Returns those of the digests that belong to access tokens, with their grants. */
-export function findAccessTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
+/** Returns those of the digests that belong to tokens of a kind, with their grants. */
+export function findTokensByDigests(
+  queries: Queries,
+  table: "access_tokens" | "refresh_tokens",
+  digests: readonly Uint8Array[],
+) {
   return inBatches(digests, (placeholders, batch) =>
     queries.all<{ digest: Uint8Array; grant_id: string }>(
-      `SELECT digest, grant_id FROM access_tokens WHERE digest IN (${placeholders})`,
+      `SELECT digest, grant_id FROM ${table} WHERE digest IN (${placeholders})`,
       batch,
     ),
   );

@@ -72,7 +72,7 @@ function apiOf(client: Client): ChainApi {
 
 function notFound({ summary, evidence, action, fix }: Finding): UserError {
   return new UserError(summary, {
-    hint: `${sentence(evidence ?? "")}\n${action}: ${fix}`,
+    hint: `${evidence === null ? "" : `${sentence(evidence)}\n`}${action}: ${fix}`,
     exitCode: EXIT_CODES.notFound,
     code: "not_found",
   });

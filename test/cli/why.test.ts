@@ -225,6 +225,12 @@ describe("service why", () => {
     const headers = { Accept: "application/json, text/event-stream" };
     const { body } = await apiOf(baseUrl, sandboxKey)("POST", "/mcp", call, headers);
     expect(JSON.stringify(body)).toContain(`The event ${id} does not exist in the sandbox`);
+    // There is nothing to add about an object.
+    const customer = "cus_4Vf8aTqz0bKm2sNw9XyRcd";
+    expect((await service(["why", customer])).stderr.trim().split("\n")).toEqual([
+      `Error: The customer ${customer} does not exist in the sandbox`,
+      `Look in live mode: service why ${customer} --live`,
+    ]);
   });
 
   it("shows when an endpoint was deleted, and by which request", async () => {

@@ -178,7 +178,7 @@ function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint
         <RowTime at={created} />
       </span>
       <span role="cell">
-        <Link href={hrefOf("events", id)} row={id}>
+        <Link href={hrefOf("events", id)} row={id} label={type}>
           <EventType type={type} />
         </Link>
       </span>

@@ -108,7 +108,7 @@ process.stdout.write(
     "## API errors",
     `An error response has problem details (RFC 9457, \`${PROBLEM_MEDIA_TYPE}\`). The meaning of a \`code\` never changes. \`detail\` is for people and may be reworded, \`errors\` lists invalid fields, and \`type\` links to a page of the platform about the code.`,
     `\`\`\`json\n${JSON.stringify(exampleProblem(), null, 2)}\n\`\`\``,
-    "A 4xx response means that nothing was changed. After a 5xx response or none, the change may have been made. After 408, 429, 5xx or no response, send the request again with the same `Idempotency-Key`, after the time in `Retry-After` if there is one. The CLI does this for you.",
+    "A 4xx response means that nothing was changed. After a 5xx response or none, the change may have been made. [Using the API](using-the-api.md#errors) says which requests to send again. The CLI does this for you.",
     `The CLI exits with ${exitCodes()}. See [Exit codes](#exit-codes).`,
     ...STATUSES.map(describeStatus),
     "## Exit codes",

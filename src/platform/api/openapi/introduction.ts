@@ -23,6 +23,9 @@ Each operation says which scope it requires, such as \`orders:write\`; write doe
 has all scopes, one that begins with \`rk_\` those that it was created with. A request without a valid credential returns 401,
 without the scope 403.
 
+The samples read the key from \`SERVICE_API_KEY\`. In the folder of \`service dev\`, run \`set -a; source .env.local; set +a\` to set it.
+\`service serve\` shows the keys at its first start: in a terminal itself, in a pipe the path of the file that has them.
+
 ## Environments
 
 An account has two environments, sandbox and live. Each has its own objects, endpoints and keys, and the credential selects
@@ -55,8 +58,8 @@ The body of an error response is a problem document (RFC 9457). Programs decide 
 \`detail\` is for people, and says what to change. \`type\` is the address of a page with causes and remedies. For
 \`invalid_request\`, \`errors\` lists each invalid field.
 
-Retry a request after a lost connection, 429, 500 or 503. If the response has \`Retry-After\`, wait for that many seconds. After any
-other error, change the request first.
+Send the same request again after a lost connection, 408, 429, 5xx or 409 \`idempotency_in_flight\`, after the seconds in
+\`Retry-After\`. After any other 4xx, correct it first: [what each response means](/docs/guides/using-the-api.html#errors).
 
 Each operation lists its own errors. Any request can also get these:
 
@@ -88,8 +91,7 @@ do {
 
 ## Idempotency
 
-Send a new random \`Idempotency-Key\` with each POST, and the same one when you repeat the request because the connection was lost
-or the response was a 5xx. For ${LIMITS.idempotencySeconds / 3600} hours, the repeated request has no further effect: it returns the first response, with
+Send a new random \`Idempotency-Key\` with each POST, and the same one when you [send the request again](#errors). For ${LIMITS.idempotencySeconds / 3600} hours, the repeated request has no further effect: it returns the first response, with
 \`Idempotent-Replayed: true\`.
 
 A key has 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters. With another body it returns 422, while the first request is in progress 409. GET,
@@ -133,8 +135,8 @@ curl ${baseUrl}/v1/versions \\
 
 ## Events
 
-Each change creates an event. The platform sends it to the webhook endpoints that subscribe to its type: signed, at least once,
-and for ${LIMITS.retryTotalSeconds / 86_400} days until an attempt succeeds. [Receiving webhooks](/docs/guides/receiving-webhooks.html) explains how to verify
+Each change creates an event. The platform sends it to the webhook endpoints that subscribe to its type: signed, and at
+least once; failed attempts are repeated for up to ${LIMITS.retryTotalSeconds / 86_400} days. [Receiving webhooks](/docs/guides/receiving-webhooks.html) explains how to verify
 and process them.
 
 In the sandbox, \`service listen\` forwards events to localhost. It receives them over a WebSocket (\`${LISTEN_PATH}\`, subprotocol

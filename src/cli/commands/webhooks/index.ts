@@ -114,9 +114,10 @@ rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
 With --scheme, the check sends deliveries as that provider does: copies of a
 sample, or of your own --payload.
-Grades: A if all checks passed, B if an advisory one failed or one could not run,
-C for one or two mistakes in required checks, D for more, F if the receiver does
-not accept a valid delivery in time, or accepts one that is forged or too old.
+Grades: A if all checks that count passed, B if an advisory one failed or one
+that counts could not run, C for one or two mistakes in required checks, D for
+more, F if the receiver does not accept a valid delivery in time, or accepts one
+that is forged or too old.
 The deliveries are synthetic: check a receiver on which they do no harm.
 `,
       examples: [

@@ -141,7 +141,7 @@ const ENTRIES = {
     route: "POST /v1/events/{id}/replay",
     summary: "Replay an event",
     details:
-      "Sends an event of the last 30 days again, with the same ID, to all subscribed endpoints and listeners, or to one endpoint.",
+      "Sends an event of the last 30 days again, with the same ID, to all subscribed endpoints and listeners, or to one endpoint. If there are none, `deliveries` is empty.",
     body: EventReplay,
     response: Replay,
     status: 201,
@@ -369,6 +369,7 @@ const ENTRIES = {
   deleteSnapshot: {
     route: "DELETE /v1/sandbox/snapshots/{id}",
     summary: "Delete a snapshot",
+    details: "The response is the deleted snapshot.",
     response: Snapshot,
     tool: true,
     command: "service sandbox delete two-customers",
@@ -461,6 +462,7 @@ const ENTRIES = {
     status: 201,
     errors: ["insufficient_scope", "exceeds_creator", "key_not_usable"],
     effect: "removes",
+    command: "service keys rotate {id}",
   },
   createOAuthApp: {
     route: "POST /v1/oauth_apps",
@@ -541,6 +543,7 @@ const ENTRIES = {
   listUsers: {
     route: "GET /v1/users",
     summary: "List the users of the account",
+    details: "All are on one page.",
     session: "member",
     response: UserList,
   },
@@ -566,6 +569,7 @@ const ENTRIES = {
   listSessions: {
     route: "GET /v1/sessions",
     summary: "List your browser sessions",
+    details: "All are on one page.",
     session: "member",
     response: SessionList,
   },
@@ -578,7 +582,7 @@ const ENTRIES = {
   listOAuthGrants: {
     route: "GET /v1/oauth_grants",
     summary: "List OAuth grants",
-    details: "The apps that you authorized, in both environments.",
+    details: "The apps that you authorized, in both environments. All are on one page.",
     session: "member",
     response: OAuthGrantList,
   },

@@ -8,7 +8,7 @@ import { kitPlatform } from "../testing/kit.ts";
 type Json = any;
 
 const platform = kitPlatform();
-const receiver = createServer((_request, response) => response.writeHead(500).end());
+const receiver = createServer((_request, response) => response.writeHead(500, { "Content-Length": "2" }).end("no"));
 let paths: Json;
 let schemas: Json;
 
@@ -132,6 +132,84 @@ it.each(Object.keys(CHANGES))("shows the response to %s as it is", async (operat
   const [status] = Object.keys(responses);
   const response = await request(method, path.replace("{id}", String(id)), bodyOf(path, method.toLowerCase()));
   expect(masked(response)).toEqual(masked(responses[status!].content[JSON_TYPE].example));
+});
+
+/** What a read needs besides an order, and the ID that it takes. */
+const READS: Record<string, () => Promise<string | void>> = {
+  "GET /v1/customers": async () => void (await completeCustomer()),
+  "GET /v1/customers/{id}": completeCustomer,
+  "GET /v1/orders/{id}": order,
+  "GET /v1/payments": async () => void (await payment()),
+  "GET /v1/payments/{id}": payment,
+  "GET /v1/events": async () => void (await completeCustomer()),
+  "GET /v1/events/{id}": async () => {
+    await completeCustomer();
+    return (await request("GET", "/v1/events?type=customer.created")).data[0].id;
+  },
+  "GET /v1/webhook_endpoints": async () => void (await endpoint()),
+  "GET /v1/webhook_endpoints/{id}": endpoint,
+  "GET /v1/deliveries": async () => void (await failedOnce()),
+  "GET /v1/deliveries/{id}": failedOnce,
+  "GET /v1/bulk_operations": async () => void (await bulkOperation()),
+  "GET /v1/bulk_operations/{id}": bulkOperation,
+  "GET /v1/faults": async () => void (await fault()),
+  "GET /v1/faults/{id}": fault,
+  "GET /v1/sandbox/snapshots": async () => void (await snapshot()),
+  "GET /v1/api_keys": async () => void (await key()),
+  "GET /v1/api_keys/{id}": key,
+  "GET /v1/oauth_apps": async () => void (await app()),
+  "GET /v1/oauth_apps/{id}": app,
+  "GET /v1/request_logs/{id}": async () => (await request("GET", "/v1/request_logs")).data[0].id,
+};
+
+/** Returns a customer with the optional fields, too. */
+async function completeCustomer(): Promise<string> {
+  return create("/v1/customers", { email: `${crypto.randomUUID()}@example.com` });
+}
+
+async function bulkOperation(): Promise<string> {
+  return (await request("POST", "/v1/deliveries/retry", bodyOf("/v1/deliveries/retry"))).id;
+}
+
+it("shows the members of every response to a read as they are", async () => {
+  const wrong: string[] = [];
+  for (const [path, { get }] of Object.entries<Json>(paths)) {
+    if (get?.security[0].apiKey === undefined || !(JSON_TYPE in get.responses[200].content)) continue;
+    await platform.faults.clear();
+    await order();
+    const id = await READS[`GET ${path}`]?.();
+    const response = await request("GET", path.replace("{id}", String(id)));
+    wrong.push(...differences(get.responses[200].content[JSON_TYPE].example, response, `GET ${path}`));
+  }
+  await request("DELETE", "/v1/sandbox/snapshots/two-customers");
+  expect(wrong).toEqual([]);
+});
+
+/** Returns the places at which an example has a member or a type of value that the response does not have. */
+function differences(example: Json, response: Json, place: string): string[] {
+  if (example === null || response === null) return [];
+  if (Array.isArray(example) && Array.isArray(response)) {
+    return example.length === 0 || response.length === 0 ? [] : differences(example[0], response[0], `${place}[0]`);
+  }
+  if (typeof example !== "object") return typeof example === typeof response ? [] : [place];
+  return Object.entries(example).flatMap(([name, value]) =>
+    Object.hasOwn(response, name) ? differences(value, response[name], `${place} ${name}`) : [`${place} ${name}`],
+  );
+}
+
+it("shows no period that ends before it begins", () => {
+  const wrong: string[] = [];
+  const examples = Object.values<Json>(paths).flatMap((methods) =>
+    Object.values<Json>(methods).flatMap(({ responses }) =>
+      Object.values<Json>(responses).map((one) => one.content?.[JSON_TYPE]?.example),
+    ),
+  );
+  JSON.stringify(examples, (_name, value) => {
+    const { created, expires_at: end } = value ?? {};
+    if (typeof end === "string" && typeof created === "string" && end <= created) wrong.push(JSON.stringify(value));
+    return value;
+  });
+  expect(wrong).toEqual([]);
 });
 
 /** Returns the error examples on the pages of the reference: the problem for each operation's ID and code. */

@@ -34,7 +34,9 @@ export const User = Type.Object(
       }),
       NULL_IN_EXAMPLES,
     ),
-    invitation_url: Type.Optional(secretShownOnce("Works once, for three days")),
+    invitation_url: Type.Optional(
+      secretShownOnce("Works once, for three days", "http://127.0.0.1:4010/invitation?token=…"),
+    ),
   },
   { $id: "User", description: "A user who can sign in" },
 );
@@ -78,7 +80,11 @@ export const Session = Type.Object(
     by_link: Type.Boolean({ description: "True if it was started by a one-time link" }),
     is_current: Type.Boolean({ description: "True for the session that sends the request", examples: [true] }),
     created: Created,
-    expires_at: timestamp("When it expires"),
+    expires_at: Type.String({
+      format: "timestamp",
+      description: "When it expires",
+      examples: ["2026-11-08T12:00:00Z"],
+    }),
   },
   { $id: "Session", description: "A browser session" },
 );

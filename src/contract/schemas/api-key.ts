@@ -40,7 +40,7 @@ export const ApiKey = Type.Object(
         examples: ["usr_4Vf8aTqz0bKm2sNw9XyRcd"],
       }),
     ),
-    key: Type.Optional(secretShownOnce("The key itself; shown at creation and rotation only")),
+    key: Type.Optional(secretShownOnce("The key itself; shown at creation and rotation only", "rk_sandbox_…")),
   },
   { $id: "ApiKey", description: "A credential of one environment" },
 );

@@ -24,7 +24,7 @@ export const Attempt = Type.Object(
     duration_ms: Type.Number({ description: "Duration in milliseconds", examples: [23.4] }),
     request_headers: nullable(
       Type.Record(Type.String(), Type.String(), {
-        examples: [{ "content-type": "application/json", "service-delivery-attempt": "1" }],
+        examples: [{ "Content-Type": "application/json", "Service-Delivery-Attempt": "1" }],
         description: "Request headers, including the signature; null if no request was sent, and for listeners",
       }),
     ),

@@ -62,8 +62,8 @@ export const NULL_IN_EXAMPLES = { examples: [null] };
 /**
  * A secret that only one response shows: the one that creates it. `x-secret` marks it, also in the OpenAPI document.
  */
-export function secretShownOnce(description: string) {
-  return Type.String({ description, "x-secret": true, examples: ["…"] });
+export function secretShownOnce(description: string, example: string) {
+  return Type.String({ description, "x-secret": true, examples: [example] });
 }
 
 /** An object with the named fields and no others. */

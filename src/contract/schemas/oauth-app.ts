@@ -18,7 +18,7 @@ export const OAuthApp = Type.Object(
     created: Created,
     livemode: Livemode,
     client_secret: Type.Optional(
-      nullable(secretShownOnce("Shown at creation and rotation only; a public app has none")),
+      nullable(secretShownOnce("Shown at creation and rotation only; a public app has none", "cs_…")),
     ),
   },
   { $id: "OAuthApp", description: "An app that acts on behalf of users" },

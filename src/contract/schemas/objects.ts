@@ -6,6 +6,7 @@ import {
   type KindWith,
   lowerFirst,
   nounOf,
+  nounsOf,
   OBJECT_KINDS,
   type ObjectKind,
   resourceOf,
@@ -26,6 +27,7 @@ import {
   objectOf,
 } from "./fields.ts";
 import { createSchemas, inputSchema, updateSchemas, valueSchema, valueSchemas } from "./field-schemas.ts";
+import type { IdKind } from "../ids.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 import { capitalized } from "../words.ts";
 
@@ -114,7 +116,7 @@ function schemasBy<Value>(
 /** Any text can be searched for; an ID or one of a few values must be well-formed. */
 function filterSchema(kind: ObjectKind, field: Field): TSchema {
   if (field.type === "id")
-    return valueSchema(kind, { ...field, about: `${resourceOf(kind).labels} of this ${field.of}` });
+    return idOf(field.of as IdKind, { description: `Only ${nounsOf(kind)} of this ${field.of}` });
   if (choicesOf(kind, field) !== undefined) return valueSchema(kind, field);
   const { label, unique, examples } = field;
   const description = `Exact ${label.toLowerCase()}${unique ? ", ignoring case" : ""}`;

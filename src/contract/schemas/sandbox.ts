@@ -3,7 +3,7 @@ import { closed, Created, Livemode, nullable, objectOf, timestamp } from "./fiel
 
 const SnapshotName = Type.String({
   format: "snapshot-name",
-  description: "Name of the snapshot: 1 to 64 letters, digits, dots, hyphens and underscores",
+  description: "Name of the snapshot, which identifies it: 1 to 64 letters, digits, dots, hyphens and underscores",
   examples: ["two-customers"],
 });
 

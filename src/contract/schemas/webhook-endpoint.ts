@@ -55,7 +55,9 @@ export const WebhookEndpoint = Type.Object(
       timestamp("End of the overlap while both secrets sign; null without one"),
       NULL_IN_EXAMPLES,
     ),
-    secret: Type.Optional(secretShownOnce("Signing secret of deliveries; shown at creation and rotation only")),
+    secret: Type.Optional(
+      secretShownOnce("Signing secret of deliveries; shown at creation and rotation only", "whsec_…"),
+    ),
   },
   { $id: "WebhookEndpoint", description: "A URL that events are delivered to" },
 );

@@ -13,6 +13,7 @@ import type { SigningKeys } from "../security/signing-keys.ts";
 import { SigningKeysError } from "../errors.ts";
 
 export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
+export const LEAK_REPORT_NAME = "reportLeakedKeys";
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -94,13 +95,17 @@ export function leakReportRoute(
 function readReport(raw: Buffer): (Leak & { type: string })[] {
   const entries = parseJson(raw.toString("utf8"));
   if (entries === undefined) throw new ApiError("invalid_json", "The report is not valid JSON.");
-  if (!Array.isArray(entries)) throw new ApiError("invalid_request", "The report must be an array.");
+  if (!Array.isArray(entries)) throw notAnArray();
   const textOf = (value: unknown) => (typeof value === "string" ? value : "");
   return (entries as ({ token?: unknown; type?: unknown; url?: unknown } | null)[]).flatMap((entry) => {
     const token = entry?.token;
     if (typeof token !== "string") return [];
     return [{ token, type: textOf(entry?.type), url: textOf(entry?.url).replaceAll(/\p{C}/gu, "\ufffd") }];
   });
+}
+
+export function notAnArray(): ApiError {
+  return new ApiError("invalid_request", "The report must be an array.");
 }
 
 /** Returns the published key that a report names, and its signature. Throws ApiError. */

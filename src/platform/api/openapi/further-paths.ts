@@ -7,7 +7,14 @@ import { OPERATIONS } from "../../../contract/operations.ts";
 import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
 import { oauthScopeName, type Scope } from "../../../contract/scopes.ts";
 import { capitalized } from "../../../contract/words.ts";
-import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../leak-reports.ts";
+import {
+  IDENTIFIER_HEADER,
+  LEAK_REPORT_NAME,
+  LEAK_REPORT_PATH,
+  LeakFeedback,
+  LeakReport,
+  SIGNATURE_HEADER,
+} from "../leak-reports.ts";
 import { keywordsOfFormat } from "../../http/formats.ts";
 import { exampleRequest, exampleResponse } from "./examples.ts";
 import { errorsOf, headersOf, problemsOf } from "./responses.ts";
@@ -79,7 +86,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
 
 function leakReport(schemas: Schemas, baseUrl: string): Json {
   return {
-    operationId: "reportLeakedKeys",
+    operationId: LEAK_REPORT_NAME,
     summary: "Report credentials that were found in public",
     description: "Real credentials are revoked before the response. Requires a signed report instead of a credential.",
     tags: [tagOf(LEAK_REPORT_PATH).name],
@@ -92,6 +99,14 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
         description: "The published key that the report is signed with",
         schema: { type: "string" },
         example: "90a421169f0a406205f1563a953312f0be898d3c7b6c06b681aa86a874555f4a",
+      },
+      {
+        name: SIGNATURE_HEADER,
+        in: "header",
+        required: true,
+        description: "ECDSA (P-256, SHA-256) over the raw body, in Base64",
+        schema: { type: "string" },
+        example: "MEUCIQDKZok…",
       },
     ],
     requestBody: {

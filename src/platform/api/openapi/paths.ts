@@ -14,7 +14,7 @@ import {
 import { Event } from "../../../contract/schemas/event.ts";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import { exampleResponse, exampleRequest, sampleObject, statedExample } from "./examples.ts";
-import { errorsOf, headersOf } from "./responses.ts";
+import { errorsOf, hasPages, headersOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
 export const JSON_MEDIA_TYPE = "application/json";
@@ -141,12 +141,11 @@ function bodyExample({ sends }: Operation, body: TSchema): unknown {
 function response(operation: Operation, schemas: Schemas, example: object): Json {
   const { method, query, response: schema, status } = operation;
   const { description = "Done" } = schema as { description?: string };
-  const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
   return {
     description,
     headers: headersOf(
       ...(status === 201 ? (["Location"] as const) : []),
-      ...(hasPages ? (["Link"] as const) : []),
+      ...(query !== undefined && hasPages(query) ? (["Link"] as const) : []),
       ...(method === "POST" ? (["IdempotentReplayed"] as const) : []),
     ),
     content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example } },

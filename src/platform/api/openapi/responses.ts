@@ -1,3 +1,4 @@
+import type { TSchema } from "typebox";
 import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
 import { HEADERS } from "../../../contract/headers.ts";
 import { LIMITS } from "../../../contract/limits.ts";
@@ -7,16 +8,18 @@ import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 import { RESPONSE_HEADERS, type ResponseHeader } from "../../http/response-headers.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
+const BAD_REQUEST = [
+  "invalid_request",
+  "invalid_json",
+  "invalid_header",
+  "invalid_idempotency_key",
+  "unsupported_version",
+] as const satisfies readonly ErrorCode[];
+
 /** Error responses that many operations share: components, by name. */
 const SHARED: Record<string, readonly ErrorCode[]> = {
-  BadRequest: [
-    "invalid_request",
-    "invalid_json",
-    "invalid_cursor",
-    "invalid_header",
-    "invalid_idempotency_key",
-    "unsupported_version",
-  ],
+  BadRequest: BAD_REQUEST,
+  BadListRequest: [...BAD_REQUEST, "invalid_cursor"],
   Unauthorized: ["missing_credential", "invalid_credential", "revoked_credential", "expired_credential"],
   Forbidden: ["ip_not_allowed", "insufficient_scope"],
   NotFound: ["not_found"],
@@ -34,14 +37,14 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
 };
 
 /** The errors that a request to any operation can get. */
-export const GENERAL_ERRORS: readonly ErrorCode[] = Object.values(SHARED)
-  .flat()
-  .filter((code) => !["invalid_request", "insufficient_scope", "not_found"].includes(code));
+export const GENERAL_ERRORS: readonly ErrorCode[] = [...new Set(Object.values(SHARED).flat())].filter(
+  (code) => !["invalid_request", "invalid_cursor", "insufficient_scope", "not_found"].includes(code),
+);
 
 const SESSION_ERRORS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
 
 /** The properties that determine an operation's errors. */
-type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "errors">;
+type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "query" | "errors">;
 
 /** Returns every error response of an operation, by status. */
 export function errorsOf(operation: FailingOperation, schemas: Schemas, baseUrl: string): Json {
@@ -66,9 +69,10 @@ export function sharedResponses(schemas: Schemas, baseUrl: string): Json {
   return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas, baseUrl)]));
 }
 
-function codesOf({ method, path, scope, session, sandboxOnly, errors = [] }: FailingOperation): ErrorCode[] {
+function codesOf({ method, path, scope, session, sandboxOnly, query, errors = [] }: FailingOperation): ErrorCode[] {
   return [
-    ...SHARED["BadRequest"]!,
+    ...BAD_REQUEST,
+    ...(query !== undefined && hasPages(query) ? (["invalid_cursor"] as const) : []),
     ...SHARED["Unauthorized"]!,
     "ip_not_allowed",
     ...(scope === null ? [] : (["insufficient_scope"] as const)),
@@ -88,6 +92,11 @@ function codesOf({ method, path, scope, session, sandboxOnly, errors = [] }: Fai
     "unavailable",
     ...errors,
   ];
+}
+
+/** Returns whether a query selects a page of a list. */
+export function hasPages(query: TSchema): boolean {
+  return "cursor" in (query as { properties?: object }).properties!;
 }
 
 function responseFor(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {

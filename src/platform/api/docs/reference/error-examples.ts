@@ -12,6 +12,7 @@ import { assertScope } from "../../../http/authenticate.ts";
 import { exampleProblem, problemExample } from "../../../http/problem.ts";
 import { checkOf, compileQuery } from "../../../http/validate.ts";
 import { sandboxOnly } from "../../dispatch.ts";
+import { LEAK_REPORT_NAME, notAnArray } from "../../leak-reports.ts";
 import { STREAM } from "../../openapi/further-paths.ts";
 
 /** What the examples depend on. */
@@ -31,9 +32,13 @@ export interface ErrorExample {
  */
 export function errorExample(code: ErrorCode, operationId: string, id: string, baseUrl: string): ErrorExample {
   const operation = [...OPERATIONS, STREAM].find(({ name }) => name === operationId);
-  const thrown = operation && errorOf(code, operation, id);
+  const thrown = operationId === LEAK_REPORT_NAME ? leakReportError(code) : operation && errorOf(code, operation, id);
   const problem = thrown === undefined ? exampleProblem(code, baseUrl) : problemExample(thrown, baseUrl);
   return { code, ...ERRORS[code], problem };
+}
+
+function leakReportError(code: ErrorCode): ApiError | undefined {
+  return code === "invalid_request" ? notAnArray() : undefined;
 }
 
 function errorOf(code: ErrorCode, operation: DescribedOperation, id: string): ApiError | undefined {

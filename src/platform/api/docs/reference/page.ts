@@ -4,7 +4,7 @@ import { html, Html } from "../../../http/pages/html.ts";
 import { DOCS_PATH, MISSING_PAGE, narrowLinks, REFERENCE_PATH, type SiteFiles, sitePage } from "../site.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
-import { Documents, type OpenApiDocument, type Operation, type ParameterObject } from "./document.ts";
+import { Documents, type OpenApiDocument, type Operation, type ParameterObject, type Schema } from "./document.ts";
 import { json, panel, samplePanel } from "./panels.ts";
 import { errorExample } from "./error-examples.ts";
 import { exampleId, inProject, requestSamples, type Sample } from "./samples.ts";
@@ -259,12 +259,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
       ${heading(operation)}
       <p class="path">${methodBadge(method)} <code>${path}</code></p>
       ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["path", "query"])}
-      ${
-        body !== undefined &&
-        body.schema.properties !== undefined &&
-        html`<h3>Body</h3>
-          ${attributes(documents, body.schema, { showsRequired: true })}`
-      }
+      ${body !== undefined && bodySection(documents, body.schema)}
       ${
         success.schema?.properties !== undefined &&
         html`<h3>Returns</h3>
@@ -284,10 +279,21 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
       }
     </div>
     <div class="code">
-      ${takesKey && samplePanel("Request", requestSamples(operation, baseUrl), !isStream)}
+      ${
+        takesKey
+          ? samplePanel("Request", requestSamples(operation, baseUrl), !isStream)
+          : body !== undefined && bodyPanel(body.example)
+      }
       ${responsePanel(operation.success)} ${errorPanel(operation, baseUrl)}
     </div>
   </article>`;
+}
+
+/** The attributes of a body, or of each item of an array. */
+function bodySection(documents: Documents, schema: Schema): Html {
+  const item = schema.items && documents.schema(schema.items);
+  return html`<h3>Body</h3>
+    ${item && html`<p>An array of objects:</p>`} ${attributes(documents, item ?? schema, { showsRequired: true })}`;
 }
 
 /** The errors of an operation besides those that any request can get, each with an example. */
@@ -323,7 +329,7 @@ function webhookSection(documents: Documents, operation: Operation): Html {
     </div>
     <div class="code">
       ${panel("Send one to your application", html`<pre tabindex="0"><code>${command}</code></pre>`, true)}
-      ${panel("Body", html`<pre tabindex="0"><code>${json(body!.example)}</code></pre>`, true)}
+      ${bodyPanel(body!.example)}
     </div>
   </article>`;
 }
@@ -345,6 +351,10 @@ function parameterLists(
     return html`<h3>${PLACES[place]}</h3>
       ${parameters(documents, found)}`;
   });
+}
+
+function bodyPanel(example: unknown): Html {
+  return panel("Body", html`<pre tabindex="0"><code>${json(example)}</code></pre>`, true);
 }
 
 function responsePanel({ status, example, mediaType }: Operation["success"]): Html {

@@ -8,6 +8,7 @@ import type { Chain } from "./chain.ts";
 import type { EndpointChange } from "./endpoint-change.ts";
 import type { FindingCode } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
+import { wasDisabled, withoutDelivery } from "./unsent.ts";
 
 const GONE = 410;
 /** Failures that another secret may have repaired. */
@@ -58,21 +59,14 @@ export interface Obstacle {
 export function disabledAt(event: Event, chain: Chain): WebhookEndpoint[] {
   const { id, type } = event;
   const { request, listed, endpoints } = chain;
-  // A test event is sent to one endpoint, and no endpoint gets a report about itself.
+  // A test event is sent to one endpoint.
   if (request?.path.endsWith("/ping") === true) return [];
-  const time = timeOfId(id);
-  return [...endpoints.values()]
-    .filter((endpoint) => endpoint !== undefined)
-    .filter(
-      (endpoint) =>
-        matchesSubscriptions(endpoint.events, type) &&
-        timeOfId(endpoint.id) <= time &&
-        event.data.object["id"] !== endpoint.id &&
-        !listed.some((delivery) => delivery.endpoint === endpoint.id) &&
-        (endpoint.status === "disabled"
-          ? Date.parse(endpoint.disabled_at ?? "") <= time
-          : obstacleAt(endpoint, { type, time }, chain)?.why === "disabled"),
-    );
+  const all = [...endpoints.values()].filter((endpoint) => endpoint !== undefined);
+  return withoutDelivery(event, all, listed).filter((endpoint) =>
+    endpoint.status === "disabled"
+      ? wasDisabled(endpoint, event)
+      : obstacleAt(endpoint, { type, time: timeOfId(id) }, chain)?.why === "disabled",
+  );
 }
 
 /** Returns what prevented an endpoint from receiving an event at a time; undefined if its changes do not show it. */

@@ -197,16 +197,35 @@ it("a disabled endpoint leads to the events that it missed", async () => {
     })
   ).body;
   await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-  const order = (await api("POST", "/v1/orders", { amount: 100, currency: "EUR" })).body;
+  const url = `${receiver.url}/healthy`;
+  const other = (await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.*"], description: "On" })).body;
+  const customer = (await api("POST", "/v1/customers", { email: "not-missed@example.com" })).body;
+  const order = (await api("POST", "/v1/orders", { amount: 100, currency: "EUR", customer: customer.id })).body;
   await api("POST", "/v1/payments", { amount: 100, currency: "EUR", order: order.id });
-  await api("POST", "/v1/customers", { email: "not-missed@example.com" });
   await board.show("sandbox/endpoints");
   await page.getByRole("link", { name: "1 missed, Off" }).click();
   await page.getByText("1 found", { exact: true }).waitFor();
   const list = page.getByRole("table", { name: "Events, newest first" });
-  await list.getByText("Endpoint disabled").first().waitFor();
+  // Delivered to every enabled endpoint is not delivered to all that subscribe.
+  await list.getByText("Missed 1 of 2 delivered").waitFor();
   expect(await list.locator("[data-row]").count()).toBe(1);
-  await api("DELETE", `/v1/webhook_endpoints/${id}`);
+  await board.show(`sandbox/customers/${customer.id}`);
+  const webhooks = page.locator("main").getByRole("region", { name: "Webhooks", exact: true });
+  await webhooks.getByText(/; Off, disabled, missed 1 event\.$/).waitFor();
+  const row = page
+    .getByRole("region", { name: "Not arrived, by receiver" })
+    .getByRole("row")
+    .filter({ hasText: "Off" });
+  await row
+    .locator("td.from-tablet")
+    .getByText(/^Disabled since /)
+    .waitFor();
+  await row.locator("td.from-tablet").getByText("1 missed").waitFor();
+  await row.getByRole("button", { name: "Enable and replay Off" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();
+  await webhooks.getByText(/have not arrived\.$/).waitFor();
+  await row.waitFor({ state: "detached" });
+  for (const one of [id, other.id]) await api("DELETE", `/v1/webhook_endpoints/${one}`);
 });
 
 it("a replay goes first to the endpoints that an event did not reach, and says whether it arrived", async () => {

@@ -9,6 +9,7 @@ import { eachPage } from "../../api/pages.ts";
 import { dropOldest, useRedraw } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { environment } from "../../router.tsx";
+import type { SentEvent } from "../../../explain/unsent.ts";
 import { nameOf } from "./changes.ts";
 
 type Call = ReturnType<typeof useCall>;
@@ -66,21 +67,22 @@ function useSearch(
 }
 
 /** The events of objects: undefined until they are read. */
-export type EventsOf = (id: string) => readonly string[] | undefined;
+export type EventsOf = (id: string) => readonly SentEvent[] | undefined;
 
 /** Finds the events of a list's objects, and of what refers to them, many in a request. */
 export function useEventsOf(ids: readonly string[], onFound: (events: readonly string[]) => void): EventsOf {
   const draw = useRedraw();
-  const { current: found } = useRef(new Map<string, string[]>());
-  const add = ({ id, data }: Pick<ListedEvent, "id" | "data">) => {
-    for (const value of new Set(Object.values(data?.object ?? {}))) {
+  const { current: found } = useRef(new Map<string, SentEvent[]>());
+  const add = (event: SentEvent) => {
+    for (const value of new Set(Object.values(event.data?.object ?? {}))) {
       const own = found.get(value as string);
-      if (own !== undefined && !own.includes(id)) own.push(id);
+      if (own !== undefined && !own.some(({ id }) => id === event.id)) own.push(event);
     }
   };
   const show = () => {
     draw();
-    onFound([...new Set([...found.values()].flat())].toSorted().toReversed());
+    const events = [...found.values()].flat().map(({ id }) => id);
+    onFound([...new Set(events)].toSorted().toReversed());
   };
   const asked = useSearch(ids, EVENTS_PER_OBJECT, (some, events) => {
     for (const id of some) found.set(id, []);

@@ -186,7 +186,7 @@ function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint
         {data === null ? <span class="bad-text">Damaged, and not sent</span> : nameOf(data.object)}
       </span>
       <span role="cell">
-        <OutcomeOf event={id} notSent={whyNotSent(row, endpoints)} />
+        <OutcomeOf event={row} endpoints={endpoints} notSent={whyNotSent(row, endpoints)} />
       </span>
     </>
   );
@@ -249,7 +249,7 @@ export function RelatedEvents({ id, title = "Events" }: { id: string; title?: st
           },
           {
             label: "Deliveries",
-            cell: (event) => <OutcomeOf event={event.id} notSent={whyNotSent(event, endpoints)} />,
+            cell: (event) => <OutcomeOf event={event} endpoints={endpoints} notSent={whyNotSent(event, endpoints)} />,
           },
         ]}
       />

@@ -1,6 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { type SentEvent, wasDisabled, withoutDelivery } from "../../../explain/unsent.ts";
 import { useCall } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { eachPage } from "../../api/pages.ts";
@@ -99,7 +101,14 @@ export function useOutcomes(): (events: readonly string[]) => void {
 }
 
 /** States in the order in which they need attention, and their shapes. */
-const SHAPES = { failed: "bad", retrying: "retry", queued: "wait", canceled: "off", delivered: "good" } as const;
+const SHAPES = {
+  failed: "bad",
+  missed: "off",
+  retrying: "retry",
+  queued: "wait",
+  canceled: "off",
+  delivered: "good",
+} as const;
 const MAX_DOTS = 8;
 
 /** Returns the newest deliveries of some events to each receiver; undefined until those of all are known. */
@@ -108,18 +117,31 @@ export function deliveriesOf(events: readonly string[]): readonly Delivery[] | u
   return found.includes(undefined) ? undefined : (found as Outcome[]).flat();
 }
 
+/** Returns the endpoints that an event was not sent to, because they have been disabled since before it. */
+export function endpointsThatMissed(event: SentEvent, endpoints: readonly WebhookEndpoint[] = []): WebhookEndpoint[] {
+  const deliveries = outcomes.get(event.id);
+  // A test event is sent to one endpoint.
+  if (deliveries === undefined || event.type === "webhook_endpoint.ping") return [];
+  return withoutDelivery(event, endpoints, deliveries).filter((endpoint) => wasDisabled(endpoint, event));
+}
+
 /** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
 export function OutcomeOf(props: {
-  event: string | readonly string[] | undefined;
+  event: SentEvent | readonly SentEvent[] | undefined;
+  /** Those that may have missed it. */
+  endpoints: readonly WebhookEndpoint[] | undefined;
   /** Why there is none. */
   notSent?: string;
 }) {
-  const { event, notSent = "Not sent" } = props;
-  const deliveries = event === undefined ? undefined : deliveriesOf([event].flat());
-  if (deliveries === undefined) return <Unknown />;
+  const { event, endpoints, notSent = "Not sent" } = props;
+  const events = event && [event].flat();
+  const deliveries = events && deliveriesOf(events.map(({ id }) => id));
+  if (events === undefined || deliveries === undefined) return <Unknown />;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
+  const missed = deliveries.length === 0 ? 0 : events.flatMap((one) => endpointsThatMissed(one, endpoints)).length;
   const all = deliveries
     .map((delivery) => stateOf(delivery) as keyof typeof SHAPES)
+    .concat(Array.from({ length: missed }, () => "missed" as const))
     .toSorted((a, b) => states.indexOf(a) - states.indexOf(b));
   const [worst] = all;
   if (worst === undefined) {
@@ -141,7 +163,10 @@ export function OutcomeOf(props: {
       </span>
       <span>{worst}</span>
       {all.length > 1 && (
-        <span class="soft of-total">{` ${all.filter((state) => state === "delivered").length} of ${all.length} delivered`}</span>
+        <span class="soft of-total">
+          {` ${all.filter((state) => state === "delivered").length} of ${all.length} delivered`}
+          {missed > 0 && worst !== "missed" && `, ${missed} missed`}
+        </span>
       )}
     </span>
   );

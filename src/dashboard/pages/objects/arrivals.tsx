@@ -12,17 +12,19 @@ import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { useCall, withQuery } from "../../api/call.ts";
-import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import type { Item } from "../../api/objects.ts";
 import { follow } from "../../api/live.ts";
 import { Table } from "../../components/table.tsx";
 import { Status, stateOf, Unknown } from "../../components/values.tsx";
-import { count, counted } from "../../format.ts";
+import { environmentNow } from "../../clock.ts";
+import { count, counted, shortTime } from "../../format.ts";
 import { isNotSent, outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { RetryEach } from "../bulk.tsx";
+import { EnableDialog } from "../enable.tsx";
 import { type EventsOf, findEvents } from "../events/find.ts";
-import { deliveriesOf } from "../events/outcomes.tsx";
+import { deliveriesOf, endpointsThatMissed } from "../events/outcomes.tsx";
 
 /** The newest objects that refer to the object, whose events are found by their IDs: so are those of what refers to them. */
 const MAX_OBJECTS = 20;
@@ -40,7 +42,7 @@ export function referringKinds(kind: ObjectKind): (readonly [kind: ObjectKind, f
 
 /** The newest events about an object and what refers to it, such as a customer's orders and their payments. */
 export interface AboutObject {
-  events: readonly string[] | undefined;
+  events: readonly ListedEvent[] | undefined;
   /** The events of an object, and of what refers to it. */
   eventsOf: EventsOf;
 }
@@ -80,12 +82,10 @@ export function useEventsAbout(
       stop();
     };
   }, [id]);
-  const events = found?.map((event) => event.id);
-  useEffect(() => onFound?.(events ?? []), [found]);
+  useEffect(() => onFound?.(found?.map((event) => event.id) ?? []), [found]);
   return {
-    events,
-    eventsOf: (object) =>
-      found?.filter(({ data }) => Object.values(data?.object ?? {}).includes(object)).map((event) => event.id),
+    events: found,
+    eventsOf: (object) => found?.filter(({ data }) => Object.values(data?.object ?? {}).includes(object)),
   };
 }
 
@@ -106,84 +106,116 @@ function commonStatus(deliveries: readonly Delivery[]): { status?: string } {
 
 /** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */
 export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id: string; about: AboutObject }) {
-  const all = events && deliveriesOf(events);
-  if (events === undefined || all === undefined) return <div class="answer unknown" />;
+  const { items: endpoints } = useEndpoints();
+  const all = events && deliveriesOf(events.map((event) => event.id));
+  if (events === undefined || all === undefined || endpoints === undefined) return <div class="answer unknown" />;
   const missing = all.filter(({ status }) => status !== "succeeded");
   const noun = nounOf(kind);
   const referring = referringKinds(kind).map(([other]) => other);
   const others = referring.map(nounsOf);
   const further = referring.flatMap((other) => referringKinds(other).map(([one]) => nounsOf(one)));
-  const newest = events.find((event) => missing.some((delivery) => delivery.event === event));
+  const newest = events.find((event) => missing.some((delivery) => delivery.event === event.id));
+  const missed = events
+    .map((event) => ({ event, by: endpointsThatMissed(event, endpoints) }))
+    .filter(({ by }) => by.length > 0);
+  const disabled = endpoints.filter((endpoint) => missed.some(({ by }) => by.includes(endpoint)));
   return (
     <>
-      <section class={missing.length > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
+      <section class={missing.length + missed.length > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
         <p>
           {all.length === 0
-            ? `No webhook about this ${noun} was sent.`
+            ? `No webhook about this ${noun} was sent`
             : missing.length === 0
               ? all.length === 1
-                ? `The delivery about this ${noun} arrived.`
-                : `All ${count(all.length)} deliveries about this ${noun} arrived.`
-              : `${count(missing.length)} of ${counted(all.length, "delivery", "deliveries")} about this ${noun} have not arrived.`}
+                ? `The delivery about this ${noun} arrived`
+                : `All ${count(all.length)} deliveries about this ${noun} arrived`
+              : `${count(missing.length)} of ${counted(all.length, "delivery", "deliveries")} about this ${noun} have not arrived`}
+          {disabled.length > 0 &&
+            `${missing.length > 0 ? "; " : all.length > 0 ? ", but " : ": "}${disabledInWords(disabled)} missed ${counted(missed.length, "event")}`}
+          .
         </p>
         <p class="evidence">
           Counted over {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
           {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
           {newest === undefined ? (
-            <Link href={hrefOf("why", id)}>Explain</Link>
+            <Link href={hrefOf("why", missed[0]?.event.id ?? id)}>Explain</Link>
           ) : (
             <>
-              <Link href={hrefOf("why", newest)}>Explain the newest failure</Link>, or{" "}
+              <Link href={hrefOf("why", newest.id)}>Explain the newest failure</Link>, or{" "}
               <Link href={hrefOf("deliveries", "", { about: id, ...commonStatus(missing) })}>show the deliveries</Link>.
             </>
           )}
         </p>
       </section>
-      {missing.length > 0 && <Missing about={id} deliveries={missing} />}
+      {missing.length + missed.length > 0 && (
+        <Missing
+          about={id}
+          deliveries={missing}
+          missed={new Map(disabled.map((one) => [one.id, missed.filter(({ by }) => by.includes(one)).length]))}
+        />
+      )}
     </>
   );
 }
 
-/** The deliveries that have not arrived, by receiver. */
-function Missing({ about, deliveries }: { about: string; deliveries: readonly Delivery[] }) {
+/** Returns one or two disabled endpoints by name, or how many there are. */
+function disabledInWords(endpoints: readonly WebhookEndpoint[]): string {
+  if (endpoints.length > 2) return `${count(endpoints.length)} disabled endpoints`;
+  return `${endpoints.map(shortNameOf).join(" and ")}, disabled,`;
+}
+
+/** The deliveries that have not arrived, and the events that were not sent, by receiver. */
+function Missing(props: {
+  about: string;
+  deliveries: readonly Delivery[];
+  /** How many events each disabled endpoint missed. */
+  missed: ReadonlyMap<string, number>;
+}) {
+  const { about, deliveries, missed } = props;
+  const [enabling, setEnabling] = useState<WebhookEndpoint>();
   const endpoints = useEndpoints();
   const byReceiver = groupsOf(deliveries, ({ endpoint, listener }) => endpoint ?? listener ?? "");
+  for (const id of missed.keys()) if (!byReceiver.has(id)) byReceiver.set(id, []);
   const rows = [...byReceiver].map(([id, own]) => {
     const endpoint = endpoints.items?.find((one) => one.id === id);
     const name =
       endpoint !== undefined
         ? nameOfEndpoint(endpoint)
-        : own[0]!.endpoint === null
-          ? nameOfListener(own[0]!.listener, undefined)
+        : own[0]?.endpoint === null
+          ? nameOfListener(own[0].listener, undefined)
           : endpoints.items === undefined
             ? undefined
             : "Deleted endpoint";
-    return { id, name, own, endpoint };
+    return { id, name, own, endpoint, missed: missed.get(id) ?? 0 };
   });
   return (
     <Table
       label="Not arrived, by receiver"
-      items={rows.toSorted((a, b) => b.own.length - a.own.length)}
+      items={rows.toSorted((a, b) => b.own.length + b.missed - a.own.length - a.missed)}
       keyOf={({ id }) => id}
       columns={[
         {
           label: "Not delivered to",
           isLong: true,
-          cell: ({ id, name, own, endpoint }) => (
+          cell: ({ id, name, own, endpoint, missed: lost }) => (
             <>
               <Link
                 class="main-link"
-                href={hrefOf("deliveries", "", { about, ...(endpoint && { endpoint: id }), ...commonStatus(own) })}
+                href={
+                  own.length === 0
+                    ? hrefOf("events", "", { missed_by: id })
+                    : hrefOf("deliveries", "", { about, ...(endpoint && { endpoint: id }), ...commonStatus(own) })
+                }
               >
                 <span title={name}>{name ?? <Unknown />}</span>
               </Link>
-              <span class="narrow-only">{causeOf(own[0]!, endpoint)}</span>
-              <span class="narrow-only">{statesOf(own)}</span>
+              <span class="narrow-only">{causeOf(own[0], endpoint)}</span>
+              <span class="narrow-only">{statesOf(own, lost)}</span>
             </>
           ),
         },
-        { label: "Why", from: "tablet", isLong: true, cell: ({ own, endpoint }) => causeOf(own[0]!, endpoint) },
-        { label: "Deliveries", from: "tablet", cell: ({ own }) => statesOf(own) },
+        { label: "Why", from: "tablet", isLong: true, cell: ({ own, endpoint }) => causeOf(own[0], endpoint) },
+        { label: "Deliveries", from: "tablet", cell: ({ own, missed: lost }) => statesOf(own, lost) },
         {
           label: "Actions",
           isFor: ({ endpoint }) => endpoint !== undefined,
@@ -192,9 +224,22 @@ function Missing({ about, deliveries }: { about: string; deliveries: readonly De
               {endpoint?.status === "enabled" ? (
                 <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name ?? id} />
               ) : (
-                <Link class="button small" href={hrefOf("endpoints", endpoint?.id)} label={`Open ${name ?? id}`}>
-                  Open
-                </Link>
+                <button
+                  type="button"
+                  class="small"
+                  aria-label={`Enable and replay ${name ?? id}`}
+                  onClick={() => setEnabling(endpoint)}
+                >
+                  Enable and replay
+                </button>
+              )}
+              {enabling !== undefined && enabling.id === id && (
+                <EnableDialog
+                  endpoint={enabling}
+                  waiting={own.filter(({ status }) => status === "pending").length}
+                  onChange={endpoints.reload}
+                  onClose={() => setEnabling(undefined)}
+                />
               )}
             </span>
           ),
@@ -205,20 +250,21 @@ function Missing({ about, deliveries }: { about: string; deliveries: readonly De
 }
 
 /** How many of some deliveries are in each state, and the shape of the worst. */
-function statesOf(deliveries: readonly Delivery[]) {
+function statesOf(deliveries: readonly Delivery[], missed: number) {
   const states = groupsOf(deliveries, stateOf);
   const worst = ["failed", "retrying", "queued"].find((state) => states.has(state)) ?? "canceled";
-  return (
-    <Status status={worst} text={[...states].map(([state, some]) => `${count(some.length)} ${state}`).join(", ")} />
-  );
+  const counts = [...states].map(([state, some]) => `${count(some.length)} ${state}`);
+  return <Status status={worst} text={[...counts, ...(missed > 0 ? [`${count(missed)} missed`] : [])].join(", ")} />;
 }
 
 /** Why a delivery has not arrived, in a few words. */
-function causeOf(
-  { last_status_code: code, last_error: error, attempt_count: attempts }: Delivery,
-  endpoint: WebhookEndpoint | undefined,
-) {
-  if (endpoint?.status === "disabled") return <span class="soft">The endpoint is disabled</span>;
+function causeOf(delivery: Delivery | undefined, endpoint: WebhookEndpoint | undefined) {
+  if (delivery === undefined || (endpoint?.status === "disabled" && delivery.attempt_count === 0)) {
+    const since = endpoint?.disabled_at ?? undefined;
+    const when = since === undefined ? "" : ` since ${shortTime(Date.parse(since), environmentNow())}`;
+    return <span class="soft">{`Disabled${when}`}</span>;
+  }
+  const { last_status_code: code, last_error: error, attempt_count: attempts } = delivery;
   if (attempts === 0) return <span class="soft">Not attempted yet</span>;
   return <span class={isNotSent(error) ? "soft" : "bad-text"}>{outcomeInWords(code, error)}</span>;
 }

@@ -9,6 +9,7 @@ import {
   shownFieldsOf,
 } from "../../../contract/resources.ts";
 import { typeOf } from "../../../contract/field-types.ts";
+import { useEndpoints } from "../../api/endpoints.ts";
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
@@ -136,9 +137,10 @@ export function ObjectTable(props: {
   const items = props.pages.items ?? [];
   const hasStates = resourceOf(kind).statuses !== undefined;
   const readOutcomes = useOutcomes();
+  const { items: endpoints } = useEndpoints();
   const read = useEventsOf(given === undefined && hasStates ? items.map(({ id }) => id) : [], readOutcomes);
   const eventsOf = given ?? read;
-  const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} />;
+  const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} endpoints={endpoints} />;
   const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
   const references = useReferences(kind, items, without);

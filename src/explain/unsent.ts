@@ -1,0 +1,30 @@
+import { matchesSubscriptions } from "../contract/event-types.ts";
+import { timeOfId } from "../contract/ids.ts";
+import type { Delivery } from "../contract/schemas/delivery.ts";
+import type { ListedEvent } from "../contract/schemas/event.ts";
+import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+
+/** What decides which endpoints an event is sent to. */
+export type SentEvent = Pick<ListedEvent, "id" | "type" | "data">;
+
+/** Returns the endpoints that existed and subscribe to an event, and have no delivery of it. */
+export function withoutDelivery<Endpoint extends WebhookEndpoint>(
+  { id, type, data }: SentEvent,
+  endpoints: readonly Endpoint[],
+  deliveries: readonly Pick<Delivery, "endpoint">[],
+): Endpoint[] {
+  // No endpoint gets a report about itself, and a damaged event is not sent.
+  return endpoints.filter(
+    (endpoint) =>
+      data !== null &&
+      matchesSubscriptions(endpoint.events, type) &&
+      timeOfId(endpoint.id) <= timeOfId(id) &&
+      data.object["id"] !== endpoint.id &&
+      !deliveries.some((delivery) => delivery.endpoint === endpoint.id),
+  );
+}
+
+/** Returns whether an endpoint has been disabled since before an event. */
+export function wasDisabled({ status, disabled_at: at }: WebhookEndpoint, { id }: Pick<SentEvent, "id">): boolean {
+  return status === "disabled" && at !== null && Date.parse(at) <= timeOfId(id);
+}

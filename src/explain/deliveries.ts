@@ -6,12 +6,12 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, attemptsOf, endingOf } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, endingOf, lastAttempted } from "./attempts.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { atStart, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { atStart, everyAttempt, type Finding, isLikely, span, type TimeFormat, waits } from "./finding.ts";
 import { forwardOf, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
@@ -46,8 +46,10 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   if (findings.length > 0 && number > 1) {
     const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}`;
     const [first, ...others] = findings;
-    if (others.length === 0) first!.summary = `${reached}. ${first!.summary}`;
-    else findings.unshift(severalFailed(reached, findings, chain));
+    // What is only likely is said first, after its label.
+    if (others.length === 0) {
+      first!.summary = isLikely(first!) ? `${first!.summary}. ${reached}` : `${reached}. ${first!.summary}`;
+    } else findings.unshift(severalFailed(reached, findings, chain));
   }
   const unsent = event === undefined ? [] : disabledAt(event, chain);
   const notSent = unsent.length === 0 ? "" : `; not sent to ${unsent.map(nameOf).join(", ")}, disabled at the time`;
@@ -62,12 +64,23 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
       code: "delivered",
       subject: event?.id ?? chain.id,
       summary: `Delivered to ${got.length === 2 ? "both" : `all ${got.length}`} ${noun}${notSent}`,
-      evidence: attemptEvidence(attemptsOf(wholeOf(got[0]!, chain)), time),
+      evidence: lastArrival(got, chain, time),
       action: null,
       fix: null,
     });
   }
   return [...findings, ...unsent.map((endpoint) => notSentTo(endpoint, event!, chain, time))];
+}
+
+/** Returns the evidence of the delivery that arrived last, with its receiver if it took more than one attempt. */
+function lastArrival(got: readonly Delivery[], chain: Chain, time: TimeFormat): string | null {
+  const whole = got.map((delivery) => wholeOf(delivery, chain)).filter(({ attempts }) => attempts !== undefined);
+  // Times are known to the second only.
+  const last = lastAttempted(whole.toSorted((a, b) => b.attempt_count - a.attempt_count));
+  const evidence = last === undefined ? null : attemptEvidence(attemptsOf(last), time);
+  if (last === undefined || evidence === null || last.attempt_count === 1) return evidence;
+  const { name } = receiverOf(last, chain.endpoints.get(last.endpoint ?? ""));
+  return `Last to ${name}: ${evidence.replace(/^Attempt/, "attempt")}`;
 }
 
 const nameOf = (endpoint: WebhookEndpoint) => receiverOfEndpoint(endpoint).name;

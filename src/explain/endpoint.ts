@@ -36,12 +36,14 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const evidence = gone === undefined ? null : attemptEvidence(attemptsOf(gone), time);
     const finding = disabled(endpoint, chain, time, statistics?.queue.pending ?? 0);
     const lost = statistics?.endpoints.find(({ endpoint: id }) => id === endpoint.id)?.failed_deliveries ?? 0;
-    const advised = { ...finding, ...replayOfMissed(endpoint, statistics, finding) };
+    const replay = replayOfMissed(endpoint, statistics, finding);
+    const advised = { ...finding, ...replay };
+    const hasMissed = replay.fix !== finding.fix;
     return {
       ...advised,
       evidence: evidence ?? finding.evidence,
       ...(lost > 0 && {
-        summary: `${finding.summary}; ${givenUp(lost)}`,
+        summary: `${finding.summary}; ${counted(lost, "delivery", "deliveries")} failed${hasMissed ? ", and events since then were not sent" : ""}`,
         action: `${advised.action}, then retry what failed`,
         fix: `${advised.fix} && ${retryFailed(endpoint)}`,
       }),
@@ -94,11 +96,11 @@ function hasFailures(state: State): Finding {
   if (!isReported && !rest && totals.failed < totals.succeeded) {
     return { ...healthy(state), summary: `All deliveries to ${receiver.name} have succeeded, although ${share}` };
   }
-  const verb = rest ? "works again" : "has recovered";
+  const since = isReported ? ` since ${time(recovery.created)}` : `: its last attempt succeeded at ${time(success)}`;
   return {
     code: "endpoint_recovered",
     subject: endpoint.id,
-    summary: `${receiver.name} ${verb}: its last attempt succeeded at ${time(success)}, after ${share}${rest ? `; ${waits(queue.pending)}` : ""}`,
+    summary: `${receiver.name} works again${since}, after ${share}; ${rest ? waits(queue.pending) : "nothing is waiting"}`,
     evidence: lastFailure(
       failures.find(({ last_at: at }) => at === newest)!,
       state,
@@ -175,7 +177,7 @@ function adviceOf({ action, fix, pause }: Cause, state: State): Pick<Finding, "a
         : Date.parse(next) > chain.now
           ? `; the next attempt is at ${time(next)}`
           : "; the next attempt is due now";
-    const deliveries = counted(pending, "delivery", "deliveries");
+    const deliveries = pending === 1 ? "delivery" : counted(pending, "delivery", "deliveries");
     return { action: `${pause}${automatic}. Retry the ${deliveries} once it is back`, fix: resend(state) };
   }
   return { action, fix: fix === undefined ? resend(state) : fix };

@@ -78,7 +78,7 @@ it("an endpoint that works again is not healthy until what failed has arrived", 
   await expect.poll(() => deliveries("failed")).toBe(1);
   isBroken = false;
   await board.show(`sandbox/endpoints/${id}`);
-  await page.locator(".answer").getByText("1 delivery will not arrive unless you retry it.").waitFor();
+  await page.locator(".answer").getByText("410 Gone; 1 delivery failed.").waitFor();
   await page.getByRole("button", { name: "Enable and replay" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("checkbox", { name: "Also retry the delivery that failed before" }).uncheck();

@@ -215,8 +215,7 @@ describe("service why for an endpoint", () => {
     const { event } = await world.order();
     const retry = `service deliveries retry --failed --endpoint ${endpoint}`;
     expect(plain(await world.why(endpoint))).toMatchObject({
-      summary:
-        "Billing was disabled at T, because it responded with 410 Gone; 1 delivery will not arrive unless you retry it",
+      summary: "Billing was disabled at T, because it responded with 410 Gone; 1 delivery failed",
       action: "Enable the endpoint once its receiver is back, then retry what failed",
       fix: `service endpoints enable ${endpoint} && ${retry}`,
     });

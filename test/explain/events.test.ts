@@ -63,6 +63,22 @@ describe("service why for an event", () => {
     expect(findings.at(-1)).toMatchObject({ code: "clock_ahead", action: null, fix: null });
   });
 
+  it("shows the delivery that arrived last, with its receiver", async () => {
+    await world.endpoint("/a", undefined, "Billing");
+    await world.endpoint("/b", undefined, "Warehouse");
+    statuses.push(500);
+    const { event, deliveries } = await world.order();
+    const { endpoint } = deliveries.find(({ last_status_code: code }) => code === 500)!;
+    const { description } = (await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body;
+    await advanceClock(world.api, 600);
+    await succeeded(event.id, 2);
+    expect(plain(await world.why(event.id))).toEqual({
+      ...DELIVERED,
+      summary: "Delivered to both endpoints",
+      evidence: `Last to ${description}: attempt 2 at T: 200 in N ms, "ok". All attempts: 1 × 500, 1 × 200`,
+    });
+  });
+
   it("reports the receiver that failed first, then how many received the event", async () => {
     await world.endpoint("/a", undefined, "Billing");
     await world.endpoint("/b", undefined, "Warehouse");

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { LIMITS } from "../contract/limits.ts";
 import type { Identity, Session } from "../contract/schemas/account.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { useCall } from "./api/call.ts";
@@ -118,7 +119,11 @@ function Menu() {
                 <Link href={hrefOf(name)} current={page === name}>
                   {label}
                   {name === "endpoints" && failing > 0 && (
-                    <span class="failing-count" title={`${failing} failing`} aria-hidden="true">
+                    <span
+                      class="failing-count"
+                      title={`${failing} failed ${LIMITS.failingAttempts} attempts in a row, or every attempt for an hour`}
+                      aria-hidden="true"
+                    >
                       {failing}
                     </span>
                   )}

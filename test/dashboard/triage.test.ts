@@ -53,7 +53,7 @@ const rowOf = (text: string) => board.page.getByRole("row").filter({ hasText: te
 it("the overview counts endpoints without a successful attempt, and explains why", async () => {
   const { page } = board;
   await board.show("sandbox");
-  await page.getByText("3 endpoints failed every attempt.").waitFor();
+  await page.getByText("3 endpoints are failing.").waitFor();
   await page.getByText(/ failed some of the time\.$/).waitFor();
   await rowOf("broken")
     .getByText(/^All \d+ attempts failed$/)

@@ -114,6 +114,8 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   const endpoint = async (description: string) =>
     (await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.*"], description })).body.id as string;
   const [chosen, other, disabled] = [await endpoint("Ledger"), await endpoint("Reports"), await endpoint("Retired")];
+  const shut = await endpoint("Shut");
+  await api("PATCH", `/v1/webhook_endpoints/${shut}`, { status: "disabled" });
   await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
   const attempts = async (id: string) =>
     (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data[0].attempt_count as number;
@@ -121,6 +123,12 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   await expect.poll(all).toEqual([1, 1, 1]);
   await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
   await board.show("sandbox");
+  // What a disabled endpoint missed is not sent by a retry, and stands above what will be retried.
+  await page.getByLabel("Summary").getByText("Shut is disabled: 1 event was not sent.").waitFor();
+  const table = page.getByRole("region", { name: "Endpoints, worst first" });
+  // Rows keep their order below the pointer.
+  await page.mouse.move(0, 0);
+  await expect.poll(() => table.locator("tr[data-row]").first().innerText()).toContain("Shut");
   await page.getByRole("button", { name: /^Retry 2 deliveries/ }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("2 deliveries found: 2 waiting for a retry.").waitFor();
@@ -131,7 +139,7 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   const outcome = page.getByRole("status", { name: "Retry", exact: true }).last();
   await outcome.getByText("1 delivery. It was delivered.").waitFor();
   expect(await all()).toEqual([2, 1, 1]);
-  for (const id of [chosen, other, disabled]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
+  for (const id of [chosen, other, disabled, shut]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
 
 it("an event shows the listener that it was sent to, also after the listener's end", async () => {

@@ -18,12 +18,16 @@ export function missedBy({ id, disabled_at: at }: WebhookEndpoint): EventBulkRep
   return { endpoint: id, missed: true, ...(at && { created_after: formatTimestamp(Date.parse(at) - 1000) }) };
 }
 
-/** Counts the events that a disabled endpoint missed. */
-export function useMissed(endpoint: WebhookEndpoint) {
+/** Counts the events that each of some disabled endpoints missed, by its ID. */
+export function useMissed(endpoints: readonly WebhookEndpoint[] = []) {
   const call = useCall();
-  return useFound(endpoint.id, async () => {
-    const body = { ...missedBy(endpoint), dry_run: true };
-    return (await call<BulkOperation>("POST", "/v1/events/replay", body)).total;
+  const disabled = endpoints.filter(({ status }) => status === "disabled");
+  return useFound(disabled.map(({ id }) => id).join(" "), async () => {
+    const count = async (endpoint: WebhookEndpoint) => {
+      const body = { ...missedBy(endpoint), dry_run: true };
+      return [endpoint.id, (await call<BulkOperation>("POST", "/v1/events/replay", body)).total] as const;
+    };
+    return new Map(await Promise.all(disabled.map(count)));
   });
 }
 
@@ -45,13 +49,13 @@ export function EnableDialog(props: {
   // Once it is enabled, it no longer shows since when it was not.
   const [endpoint] = useState(props.endpoint);
   const { id } = endpoint;
-  const ofMissed = useMissed(endpoint);
+  const ofMissed = useMissed([endpoint]);
   const ofFailed: DeliveryBulkRetry = { status: "failed", endpoint: id };
   const ofLost = useFound(id, async () => {
     return (await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...ofFailed, dry_run: true })).total;
   });
   const listeners = useQuery<Statistics>("/v1/statistics?minutes=1").data?.listeners ?? 0;
-  const { found: missed } = ofMissed;
+  const missed = ofMissed.found?.get(id);
   const { found: lost = 0 } = ofLost;
   const error = ofMissed.error ?? ofLost.error;
   const [isRetrying, setRetrying] = useState(true);

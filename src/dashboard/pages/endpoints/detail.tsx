@@ -21,7 +21,7 @@ import { Time, Unknown } from "../../components/values.tsx";
 import { duration, milliseconds, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
-import { EnableDialog } from "../enable.tsx";
+import { EnableDialog, useMissed } from "../enable.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
@@ -46,6 +46,7 @@ export function EndpointDetail({ id }: { id: string }) {
   const { data } = query;
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
+  const { found: missed } = useMissed(data && [data]);
   const unknown = statistics.error === undefined ? <Unknown /> : undefined;
   const lost = counts?.failed_deliveries ?? 0;
   const { explanation } = useExplanation(
@@ -95,7 +96,10 @@ export function EndpointDetail({ id }: { id: string }) {
               ],
               ["Attempts", counts ? rateOf(counts, period) : unknown],
               ["Response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
-              ["Not delivered", counts ? <NotDelivered endpoint={endpoint} counts={counts} /> : unknown],
+              [
+                "Not delivered",
+                counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
+              ],
               ["Last attempt", counts ? <Time at={lastAttemptOf(counts, failures)} /> : unknown],
               ["Last success", counts ? <Time at={counts.last_success_at} /> : unknown],
               ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),

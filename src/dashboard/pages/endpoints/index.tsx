@@ -14,6 +14,7 @@ import { PagedTable } from "../../components/table.tsx";
 import { CopyLine, Unknown, Url } from "../../components/values.tsx";
 import { counted } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
+import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { NotDelivered, standingsOf, StandingStatus } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
@@ -26,8 +27,9 @@ function EndpointList() {
   const call = useCall();
   const pages = useEndpoints();
   const statistics = useQuery<Statistics>("/v1/statistics");
+  const { found: missed } = useMissed(pages.items);
   const standings = new Map(
-    (statistics.data && standingsOf(statistics.data, pages.items))?.map((one) => [one.endpoint?.id, one]),
+    (statistics.data && standingsOf(statistics.data, pages.items, missed))?.map((one) => [one.endpoint?.id, one]),
   );
   const countsOf = (id: string) => standings.get(id)?.counts;
   const order = [...standings.keys()];
@@ -118,7 +120,11 @@ function EndpointList() {
               isNumber: true,
               cell: (endpoint) => {
                 const counts = countsOf(endpoint.id);
-                return counts === undefined ? <Unknown /> : <NotDelivered endpoint={endpoint} counts={counts} />;
+                return counts === undefined ? (
+                  <Unknown />
+                ) : (
+                  <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(endpoint.id)} />
+                );
               },
             },
             {

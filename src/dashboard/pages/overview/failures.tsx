@@ -16,7 +16,7 @@ import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { RetryDialog } from "../bulk.tsx";
-import { EnableDialog, useMissed } from "../enable.tsx";
+import { EnableDialog } from "../enable.tsx";
 import { DisableEndpoint } from "../endpoints/disable.tsx";
 import { TestEvent } from "../endpoints/test-event.tsx";
 
@@ -49,31 +49,55 @@ export interface Standing {
   endpoint: WebhookEndpoint | undefined;
   counts: StatisticsEndpoint | undefined;
   failures: readonly StatisticsFailure[];
+  /** How many events it missed since it was disabled; undefined until they are counted. */
+  missed: number | undefined;
   state: "failing" | "disabled" | "slow" | "undelivered" | "recovered" | "healthy" | "quiet";
   text: string;
   /** The higher, the more it needs attention. */
   rank: number;
 }
 
-/** Returns the standing of each endpoint, the worst first. */
-export function standingsOf(statistics: Statistics, endpoints: readonly WebhookEndpoint[] = []): Standing[] {
+/** Returns the standing of each endpoint, the worst first: what is lost comes before what is retried. */
+export function standingsOf(
+  statistics: Statistics,
+  endpoints: readonly WebhookEndpoint[] = [],
+  missed?: ReadonlyMap<string, number>,
+): Standing[] {
   const failuresOf = (id: string | null) => statistics.failures.filter(({ endpoint }) => endpoint === id);
   const listeners = failuresOf(null);
   const found = endpoints.map((endpoint) => {
     const counts = statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
-    return standingOf(endpoint, counts, failuresOf(endpoint.id));
+    return { ...standingOf(endpoint, counts, failuresOf(endpoint.id)), missed: missed?.get(endpoint.id) };
   });
   if (listeners.length > 0) {
     const failed = listeners.reduce((total, failure) => total + failure.count, 0);
     const text = `${count(failed)} failed`;
-    found.push({ endpoint: undefined, counts: undefined, failures: listeners, state: "slow", text, rank: 3 });
+    found.push({
+      endpoint: undefined,
+      counts: undefined,
+      failures: listeners,
+      missed: undefined,
+      state: "slow",
+      text,
+      rank: TROUBLE,
+    });
   }
-  return found.toSorted((a, b) => b.rank - a.rank || undelivered(b) - undelivered(a));
+  return found.toSorted(
+    (a, b) =>
+      Number(lostOf(b) > 0) - Number(lostOf(a) > 0) ||
+      b.rank - a.rank ||
+      lostOf(b) - lostOf(a) ||
+      waitingOf(b) - waitingOf(a),
+  );
 }
 
-/** Returns how many deliveries wait or failed for good. */
-function undelivered({ counts }: Pick<Standing, "counts">): number {
-  return (counts?.pending ?? 0) + (counts?.failed_deliveries ?? 0);
+/** Returns how many deliveries failed for good, and how many events were not sent. */
+export function lostOf({ counts, missed = 0 }: Pick<Standing, "counts" | "missed">): number {
+  return (counts?.failed_deliveries ?? 0) + missed;
+}
+
+export function waitingOf({ counts }: Pick<Standing, "counts">): number {
+  return counts?.pending ?? 0;
 }
 
 export function standingOf(
@@ -84,7 +108,7 @@ export function standingOf(
   isReported = false,
 ): Standing {
   const standing = (state: Standing["state"], text: string, rank: number) => {
-    return { endpoint, counts, failures, state, text, rank };
+    return { endpoint, counts, failures, missed: undefined, state, text, rank };
   };
   const { failing_since: since } = endpoint.health;
   if (endpoint.status === "disabled") {
@@ -99,9 +123,9 @@ export function standingOf(
     return lost > 0 ? standing("undelivered", `Idle, ${count(lost)} not delivered`, 3) : standing("quiet", "Idle", 2);
   }
   const isBack = failed === 0 || isReported || hasRecovered(endpoint, counts, failures);
+  if (isBack && lost > 0) return standing("undelivered", `Working, ${count(lost)} not delivered`, 3);
   // Without a failure, what waits is only on its way.
-  const missing = lost + (failed === 0 ? 0 : pending);
-  if (isBack && missing > 0) return standing("undelivered", `Working, ${count(missing)} not delivered`, 3);
+  if (isBack && failed > 0 && pending > 0) return standing("recovered", `Works again, ${count(pending)} waiting`, 3);
   if (failed === 0) return standing("healthy", "Healthy", 1);
   if (failed === attempts) {
     return standing("failing", attempts === 1 ? "1 attempt failed" : `All ${counted(attempts, "attempt")} failed`, 5);
@@ -172,7 +196,8 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Not delivered",
             isNumber: true,
-            cell: ({ endpoint, counts }) => endpoint && counts && <NotDelivered endpoint={endpoint} counts={counts} />,
+            cell: ({ endpoint, counts, missed }) =>
+              endpoint && counts && <NotDelivered endpoint={endpoint} counts={counts} missed={missed} />,
           },
           {
             label: "Actions",
@@ -194,11 +219,15 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
 }
 
 /** How many deliveries of an endpoint wait, how many failed for good, and how many events it missed while disabled. */
-export function NotDelivered(props: { counts: StatisticsEndpoint; endpoint: WebhookEndpoint }) {
+export function NotDelivered(props: {
+  counts: StatisticsEndpoint;
+  endpoint: WebhookEndpoint;
+  missed: number | undefined;
+}) {
   const { counts, endpoint: of } = props;
   const { endpoint, pending, failed_deliveries: failed } = counts;
   const name = nameOfEndpoint(of);
-  const missed = of.status === "disabled" && <Missed endpoint={of} />;
+  const missed = of.status === "disabled" && <Missed endpoint={of} found={props.missed} />;
   const link = (status: "pending" | "failed", number: number, words: string) =>
     number > 0 && (
       <Link
@@ -220,8 +249,8 @@ export function NotDelivered(props: { counts: StatisticsEndpoint; endpoint: Webh
   );
 }
 
-function Missed({ endpoint }: { endpoint: WebhookEndpoint }): ComponentChildren {
-  const { found } = useMissed(endpoint);
+function Missed(props: { endpoint: WebhookEndpoint; found: number | undefined }): ComponentChildren {
+  const { endpoint, found } = props;
   if (found === undefined) return <Unknown />;
   if (found === 0) return <span class="soft">0 missed</span>;
   return (
@@ -244,7 +273,8 @@ function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Stand
   const top = failures[0] ?? last;
   const key = `${endpoint?.id} ${failures[0]?.status_code} ${failures[0]?.error}`;
   useEffect(() => {
-    if (!isQuoted || endpoint === undefined || failures[0]?.status_code === null) return setRead(true);
+    const isKnown = failures[0] !== undefined && (!isQuoted || failures[0].status_code === null);
+    if (endpoint === undefined || isKnown) return setRead(true);
     const read = async () => {
       for (const status of ["retrying", "failed"] as const) {
         const query = { endpoint: endpoint.id, status, limit: 1 };

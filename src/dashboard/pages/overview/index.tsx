@@ -1,6 +1,6 @@
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
-import { capitalized } from "../../../contract/words.ts";
+import { capitalized, counted } from "../../../contract/words.ts";
 import { givenUp, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
@@ -11,10 +11,11 @@ import { count, duration, milliseconds, percent, shortTime } from "../../format.
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { RetryDeliveries } from "../bulk.tsx";
+import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
-import { EndpointTable, type Standing, standingsOf, TROUBLE } from "./failures.tsx";
+import { EndpointTable, lostOf, type Standing, standingsOf, TROUBLE, waitingOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 
 const QuickStart = lazy("QuickStart");
@@ -28,7 +29,9 @@ export function Overview() {
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   const endpoints = useEndpoints();
   const { data: known } = statistics;
-  const standings = known === undefined ? [] : standingsOf(known, endpoints.items);
+  const { found: missed } = useMissed(endpoints.items);
+  const standings = known === undefined ? [] : standingsOf(known, endpoints.items, missed);
+  const rest = standings.slice(MAX_ROWS);
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
@@ -80,9 +83,12 @@ export function Overview() {
               note="worst first"
               actions={
                 standings.length > MAX_ROWS && (
-                  <Link href={hrefOf("endpoints")}>
-                    All {count(standings.filter(({ endpoint }) => endpoint !== undefined).length)} endpoints
-                  </Link>
+                  <>
+                    <span class="soft">{othersInWords(rest)}</span>{" "}
+                    <Link href={hrefOf("endpoints")}>
+                      All {count(standings.filter(({ endpoint }) => endpoint !== undefined).length)} endpoints
+                    </Link>
+                  </>
                 )
               }
             >
@@ -110,6 +116,14 @@ export function Overview() {
   );
 }
 
+/** Returns how bad the endpoints without a row are: `9 more: 2 lost, 14 waiting`. */
+function othersInWords(rest: readonly Standing[]): string {
+  const sum = (of: (standing: Standing) => number) => rest.reduce((total, standing) => total + of(standing), 0);
+  const [lost, waiting] = [sum(lostOf), sum(waitingOf)];
+  const parts = [lost > 0 && `${count(lost)} lost`, waiting > 0 && `${count(waiting)} waiting`].filter(Boolean);
+  return `${count(rest.length)} more: ${parts.join(", ") || "nothing lost or waiting"}`;
+}
+
 /** Returns how many deliveries failed for good. */
 function failedOf(counts: readonly (StatisticsEndpoint | undefined)[]): number {
   return counts.reduce((sum, one) => sum + (one?.failed_deliveries ?? 0), 0);
@@ -119,14 +133,13 @@ function failedOf(counts: readonly (StatisticsEndpoint | undefined)[]): number {
 function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
   const { standings, statistics, period } = props;
   const { totals, minutes, queue, now } = statistics;
-  const failed = failedOf(statistics.endpoints);
+  const isDisabled = ({ endpoint }: Standing) => endpoint?.status === "disabled";
+  const failed = failedOf(standings.filter((one) => !isDisabled(one)).map(({ counts }) => counts));
   const namesOf = (some: readonly Standing[]) =>
     some.map(({ endpoint }) => (endpoint ? shortNameOf(endpoint) : "A listener"));
   const bad = standings.filter(({ state }) => state === "failing");
-  // The menu counts those that the platform has reported.
-  const isReported = ({ endpoint }: Standing) => endpoint?.health.failing_since != null;
-  const failing = namesOf(bad.filter(isReported));
-  const broken = namesOf(bad.filter((one) => !isReported(one)));
+  const failing = namesOf(bad);
+  const disabled = standings.filter((one) => isDisabled(one) && lostOf(one) > 0);
   const slow = namesOf(standings.filter(({ state }) => state === "slow"));
   const [first, last] = [minutes[0]?.at ?? now, now].map((at) => shortTime(Date.parse(at), Date.parse(now)));
   const rest =
@@ -142,21 +155,28 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
       <p>
         {bad.length > 0 ? (
           <>
-            <em>
-              {failing.length > 0 && inWords(failing, "is failing. ", "are failing. ")}
-              {broken.length > 0 && inWords(broken, "failed every attempt.", "failed every attempt.")}
-            </em>{" "}
-            {queue.pending > 0 && `${waits(queue.pending)}.`}
+            <em>{inWords(failing, "is failing.", "are failing.")}</em> {queue.pending > 0 && `${waits(queue.pending)}.`}
           </>
         ) : (
           rest
         )}{" "}
-        {failed > 0 && `${givenUp(failed)}.`}{" "}
+        {failed > 0 && `${givenUp(failed)}.`} {disabled.length > 0 && disabledInWords(disabled, namesOf(disabled))}{" "}
         {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
       </p>
       <p class="evidence">{`${capitalized(period)}, ${first} to ${last}`}</p>
     </section>
   );
+}
+
+/** Returns what disabled endpoints did not get: no retry sends it. */
+function disabledInWords(disabled: readonly Standing[], names: readonly string[]): string {
+  const failed = failedOf(disabled.map(({ counts }) => counts));
+  const missed = disabled.reduce((sum, one) => sum + lostOf(one), 0) - failed;
+  const parts = [
+    failed > 0 && `${counted(failed, "delivery", "deliveries")} failed`,
+    missed > 0 && `${counted(missed, "event was", "events were")} not sent`,
+  ];
+  return inWords(names, "is disabled: ", "are disabled: ") + `${parts.filter(Boolean).join(", ")}.`;
 }
 
 /** Returns a sentence about one or two endpoints by name, or about how many there are. */
@@ -170,7 +190,7 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
   const isAdvancing = useQuery<TestClock>("/v1/test_clock").data?.status === "advancing";
   const lost = failedOf(endpoints);
   const created = { created_after: minutes[0]?.at ?? "" };
-  const { events, attempts, succeeded, failed } = totals;
+  const { events, attempts, succeeded } = totals;
   const overdue = queue.oldest_due_seconds;
   return (
     <dl class="figures">
@@ -181,7 +201,7 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
         href={hrefOf("deliveries", "", created)}
       />
       <Figure
-        label={failed === 0 ? "attempts succeeded" : `attempts succeeded, ${count(failed)} failed`}
+        label={`of ${counted(attempts, "attempt")} succeeded`}
         value={percent(succeeded, attempts)}
         href={hrefOf("deliveries", "", { status: "retrying" })}
       />

@@ -18,7 +18,8 @@ export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 interface UserErrorOptions {
   /** What to do next: a sentence, or several lines. */
   hint?: string | undefined;
-  exitCode?: ExitCode;
+  /** One of `EXIT_CODES`, or that of a command that the user gave. */
+  exitCode?: number | undefined;
   /** Stable, snake_case: for programs that read `--json` errors. */
   code?: string;
   cause?: unknown;
@@ -28,7 +29,7 @@ interface UserErrorOptions {
 export class UserError extends Error {
   override name = "UserError";
   readonly hint: string | undefined;
-  readonly exitCode: ExitCode;
+  readonly exitCode: number;
   readonly code: string;
 
   constructor(message: string, { hint, exitCode = EXIT_CODES.failed, code = "failed", cause }: UserErrorOptions = {}) {

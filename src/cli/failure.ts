@@ -48,7 +48,7 @@ export function failureOf(error: unknown): Failure {
 
 function ownFailure(
   message: string,
-  { hint, code, exitCode }: { hint: string | undefined; code: string; exitCode: ExitCode },
+  { hint, code, exitCode }: { hint: string | undefined; code: string; exitCode: number },
 ): Failure {
   const problem = { type: "about:blank", title: message, detail: hint, code, exit_code: exitCode };
   return { message, details: [], hint, exitCode, problem };

@@ -132,11 +132,33 @@ describe("service expect", () => {
     expect(reportOf(pending)).toMatchObject({ code: "not_delivered", deliveries: [{ status: "pending" }] });
   });
 
-  it("exits with the code of a failed command, without waiting", async () => {
+  it("exits with the code of a failed command, without waiting, and says so", async () => {
     const result = await assertThat("order.created", "--within", "1h", "--", "sh", "-c", "exit 42");
-    expect(result.exitCode).toBe(42);
+    expect(result).toMatchObject({ exitCode: 42, stdout: "" });
+    expect(result.stderr).toBe("Error: The command exited with 42: sh -c 'exit 42'\n");
     const missing = await assertThat("order.created", "--within", "1h", "--", "no-such-command");
-    expect(missing).toMatchObject({ exitCode: 127, stderr: expect.stringContaining("Command not found") });
+    expect(missing).toMatchObject({ exitCode: 127, stderr: "Error: Command not found: no-such-command\n" });
+  });
+
+  it("reports a failed command in JSON and JUnit, whether the event was seen or not", async () => {
+    const message = "The command exited with 3: sh -c 'exit 3'";
+    const failing = ["--junit", "failed.xml", "--json", "--", "sh", "-c", "exit 3"];
+    const unseen = await assertThat("order.created", "--within", "1h", ...failing);
+    expect(reportOf(unseen)).toMatchObject({ status: "failed", code: "command_failed", message, exit_code: 3 });
+    expect(JSON.parse(unseen.stderr)).toMatchObject({ title: message, code: "command_failed", exit_code: 3 });
+    expect(readFileSync(join(folder, "failed.xml"), "utf8")).toContain(
+      `<failure type="command_failed" message="${message}">`,
+    );
+    const trigger = `"${process.execPath}" "${BIN}" trigger order.created && exit 3`;
+    const seen = await assertThat("order.created", "--within", "1h", "--json", "--", "sh", "-c", trigger);
+    expect(seen.exitCode).toBe(3);
+    expect(reportOf(seen)).toMatchObject({
+      status: "failed",
+      code: "command_failed",
+      events: [{ type: "order.created" }],
+    });
+    const met = await assertThat("order.created", "--json", ...create);
+    expect(reportOf(met)).toMatchObject({ status: "met", exit_code: 0 });
   });
 
   it("writes a JUnit report of success and failure", async () => {

@@ -10,7 +10,19 @@ const MAX_SECONDS = 3600;
 
 const FIELDS = {
   noun: "expectation",
-  fields: ["object", "type", "status", "code", "message", "events", "deliveries", "nearest", "others", "duration_ms"],
+  fields: [
+    "object",
+    "type",
+    "status",
+    "code",
+    "message",
+    "exit_code",
+    "events",
+    "deliveries",
+    "nearest",
+    "others",
+    "duration_ms",
+  ],
 } satisfies { noun: string; fields: (keyof ExpectationReport)[] };
 
 /** `service expect`. */

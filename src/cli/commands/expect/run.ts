@@ -7,8 +7,8 @@ import { shellCommand } from "../../../contract/shell-command.ts";
 import { counted } from "../../../contract/words.ts";
 import { type Condition, meets, textAt } from "../../arguments/assignments.ts";
 import type { Context } from "../../context.ts";
-import { SilentExit, UserError } from "../../errors.ts";
-import { ChildCommand, type ChildEnd } from "../../process/foreground.ts";
+import { UserError } from "../../errors.ts";
+import { ChildCommand } from "../../process/foreground.ts";
 import { assertJq, filterWithJq } from "../../terminal/jq.ts";
 import { writeJunit } from "../../terminal/junit.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -24,8 +24,8 @@ export interface ExpectFlags {
 const POLL_MILLISECONDS = 250;
 
 /**
- * Watches events until the expectation is met or cannot be met any more. Throws UserError if it was not met, or
- * SilentExit with the exit code of the command.
+ * Watches events until the expectation is met or cannot be met any more. Throws UserError if it was not met, or, with
+ * its exit code, if the command failed.
  */
 export async function runExpect(
   type: EventType,
@@ -47,12 +47,17 @@ export async function runExpect(
   const beganAt = performance.now();
   const watch = await Watch.begin(client, expectation);
   const end = command.length === 0 ? undefined : await new ChildCommand(command, {}, context).ended;
-  if (end?.error !== undefined) context.stderr.write(`Error: ${end.error.message}\n`);
-  // If the command failed, its exit code decides, so there is no need to wait.
-  const seconds = end === undefined || end.exitCode === 0 ? flags.within : 0;
-  const code = await output.spinner.during(`Waiting for ${type}`, () => observe(watch, expectation, seconds, context));
+  // Failures of the command take precedence over missing events, so there is no need to wait.
+  const failed = end === undefined || end.exitCode === 0 ? undefined : end;
+  const seconds = failed === undefined ? flags.within : 0;
+  const unmet = await output.spinner.during(`Waiting for ${type}`, () => observe(watch, expectation, seconds, context));
   const durationMs = performance.now() - beganAt;
-  const report = reportOf(expectation, watch.observation, { code, seconds, durationMs });
+  const code = failed === undefined ? unmet : "command_failed";
+  const message =
+    failed === undefined
+      ? unmet && messageOf(unmet, expectation, watch.observation, seconds)
+      : (failed.error?.message ?? `The command exited with ${failed.exitCode}: ${shellCommand`${command}`}`);
+  const report = reportOf(type, watch.observation, { code, message, exitCode: end?.exitCode, durationMs });
   if (flags.junit !== undefined) {
     const conditions = [...expectation.conditions.map(({ text }) => text), ...(jq === undefined ? [] : [jq])];
     const { code: failureCode, message, duration_ms: milliseconds } = report;
@@ -63,16 +68,10 @@ export async function runExpect(
   }
   if (output.json) await output.document(report);
   else for (const event of report.events) output.line(output.quiet ? event.id : eventLine(event));
-  assertCommandSucceeded(end);
-  if (report.message !== null) {
-    throw new UserError(report.message, { hint: hintLines(report).join("\n"), code: report.code ?? "failed" });
+  if (code !== null && message !== null) {
+    throw new UserError(message, { hint: hintLines(report).join("\n"), code, exitCode: failed?.exitCode });
   }
   output.success(`${type} as expected`);
-}
-
-/** Its own exit code is passed on: test failures take precedence over missing events. */
-function assertCommandSucceeded(end: ChildEnd | undefined): void {
-  if (end !== undefined && end.exitCode !== 0) throw new SilentExit(end.exitCode);
 }
 
 /** Returns why the expectation was not met, or null. */
@@ -99,9 +98,11 @@ export interface ExpectationReport {
   object: "expectation";
   type: string;
   status: "met" | "failed";
-  code: FailureCode | null;
+  code: FailureCode | "command_failed" | null;
   /** Why the expectation failed. */
   message: string | null;
+  /** The exit code of the command, if there is one. */
+  exit_code: number | null;
   events: Event[];
   deliveries: Delivery[];
   nearest: Near | null;
@@ -110,18 +111,25 @@ export interface ExpectationReport {
   duration_ms: number;
 }
 
+interface Outcome {
+  code: FailureCode | "command_failed" | null;
+  message: string | null;
+  exitCode: number | undefined;
+  durationMs: number;
+}
+
 function reportOf(
-  expectation: Expectation,
-  observation: Observation,
-  { code, seconds, durationMs }: { code: FailureCode | null; seconds: number; durationMs: number },
+  type: EventType,
+  { matching, deliveries, nearest, others }: Observation,
+  { code, message, exitCode, durationMs }: Outcome,
 ): ExpectationReport {
-  const { matching, deliveries, nearest, others } = observation;
   return {
     object: "expectation",
-    type: expectation.type,
+    type,
     status: code === null ? "met" : "failed",
     code,
-    message: code === null ? null : messageOf(code, expectation, observation, seconds),
+    message,
+    exit_code: exitCode ?? null,
     events: matching,
     deliveries,
     nearest: nearest ?? null,

@@ -34,6 +34,7 @@ export class Template {
   readonly #body: string | Uint8Array;
   readonly #ids: IdGenerator;
   readonly #place: Place | undefined;
+  readonly #typePlace: Place | undefined;
   #numbers = 0;
 
   /** Throws TemplateError if the ID has no place in the payload. */
@@ -43,6 +44,23 @@ export class Template {
     this.#ids = ids;
     this.#place = scheme.id?.path === undefined ? undefined : placeOfId(scheme.id.path, this.#body, scheme);
     this.hasId = scheme.id?.header !== undefined || this.#place !== undefined;
+    this.#typePlace = typeHeaderOf(scheme) === undefined ? placeAt(typePathOf(scheme), this.#body) : undefined;
+  }
+
+  /** The type of the event, if the body contains it. */
+  get type(): string | undefined {
+    if (this.#typePlace === undefined || typeof this.#body !== "string") return undefined;
+    return String(JSON.parse(this.#body.slice(this.#typePlace.start, this.#typePlace.end)));
+  }
+
+  /** Returns a copy with another type, if the body contains one; `at` is Unix milliseconds. */
+  sampleOfType(type: string, at: number): Sample {
+    if (this.#typePlace === undefined || typeof this.#body !== "string") return this.sample(at);
+    const { start, end } = this.#typePlace;
+    const body = this.#body.slice(0, start) + JSON.stringify(type) + this.#body.slice(end);
+    const other = new Template(this.#scheme, Buffer.from(body), this.#ids);
+    other.#numbers = this.#numbers++;
+    return other.sample(at);
   }
 
   /**
@@ -72,25 +90,45 @@ interface Place {
 /** Returns undefined for a form. Throws TemplateError unless any other body has a string or number at the path. */
 function placeOfId(path: string, body: string | Uint8Array, { name }: Scheme): Place | undefined {
   if (isForm(body)) return undefined;
-  const places: Place[] = [];
-  const mark = randomUUID();
-  const content =
-    typeof body === "string" &&
-    parseJson(
-      replaceTokens(body, (token, start) => {
-        const end = start + token.length;
-        NAME_END.lastIndex = end;
-        if (NAME_END.test(body)) return token;
-        places.push({ start, end, isNumber: !token.startsWith('"') });
-        return `"${mark}${places.length - 1}"`;
-      }),
-    );
-  if (content === undefined || content === false) {
+  if (typeof body !== "string") {
     throw new TemplateError(`is not JSON in UTF-8, but ${name} has the ID of a delivery in the body: ${path}`);
   }
-  const found = valueAt(content, path);
-  if (typeof found === "string") return places[Number(found.slice(mark.length))];
+  const place = placeAt(path, body);
+  if (place !== undefined) return place;
   throw new TemplateError(`has no string or number at ${path}, where ${name} has the ID of a delivery`);
+}
+
+/** Returns the place of the string or number at a path; undefined if the body is not JSON or has none there. */
+function placeAt(path: string, body: string | Uint8Array): Place | undefined {
+  if (typeof body !== "string" || isForm(body)) return undefined;
+  const places: Place[] = [];
+  const mark = randomUUID();
+  const content = parseJson(
+    replaceTokens(body, (token, start) => {
+      const end = start + token.length;
+      NAME_END.lastIndex = end;
+      if (NAME_END.test(body)) return token;
+      places.push({ start, end, isNumber: !token.startsWith('"') });
+      return `"${mark}${places.length - 1}"`;
+    }),
+  );
+  const found = valueAt(content, path);
+  return typeof found === "string" ? places[Number(found.slice(mark.length))] : undefined;
+}
+
+/** Returns the header with the type of an event, if the provider has one. */
+export function typeHeaderOf(scheme: Scheme): string | undefined {
+  return scheme === SCHEMES.github || scheme === SCHEMES.shopify ? Object.keys(scheme.headers ?? {})[0] : undefined;
+}
+
+/** Returns where other providers have the type of an event in the body. */
+export function typePathOf(scheme: Scheme): string {
+  return scheme === SCHEMES.slack ? "event.type" : "type";
+}
+
+/** Returns a type that no receiver knows, in the form of another one. */
+export function unknownTypeLike(type: string): string {
+  return type.replace(/[^./]*$/, "reviewed_by_a_later_version");
 }
 
 /** The name of a member has a colon after it. */

@@ -11,6 +11,8 @@ import {
   type Sample,
   sampleEvent,
   type SampleEvent,
+  typeHeaderOf,
+  unknownTypeLike,
 } from "./samples.ts";
 
 /** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
@@ -52,6 +54,8 @@ export interface Deviation {
   timestampHeader?: string | undefined;
   /** Returns further headers from the valid ones. */
   headers?: (right: ReadonlyMap<string, string>) => Readonly<Record<string, string>>;
+  /** The value of the header with the event's type. */
+  type?: string;
   attempt?: number;
   limitMilliseconds?: number;
   /** False to judge an unanswered delivery at once (default: it is repeated, since the machine may be busy). */
@@ -100,6 +104,18 @@ export class Subject {
   /** Contents about an object that no other delivery is about, if the payload has its ID where most providers do. */
   sampleOfOtherObject(): Sample {
     return this.provider.template?.sample(this.clock.now(), { otherObject: true }) ?? this.sample();
+  }
+
+  /** A delivery of a type that no receiver knows. */
+  unknownType(): { type: string; sample: Sample; deviation: Deviation } {
+    const { template, scheme } = this.provider;
+    const header = typeHeaderOf(scheme)?.toLowerCase();
+    const own = this.#options.headers.find(([name]) => name.toLowerCase() === header)?.[1];
+    const usual = Object.entries(scheme.headers ?? {}).find(([name]) => name.toLowerCase() === header)?.[1];
+    const type = unknownTypeLike(own ?? usual ?? template?.type ?? this.eventType);
+    const event = template === undefined ? this.event(type) : undefined;
+    const sample = template?.sampleOfType(type, this.clock.now()) ?? { id: event!.id, body: JSON.stringify(event) };
+    return { type, sample, deviation: header === undefined ? {} : { type } };
   }
 
   /** Contents that differ from the sample's by their ID only. */
@@ -154,13 +170,20 @@ export class Subject {
     return await exchange({
       url,
       method: "POST",
-      headers: withOverrides(headers, this.#options.headers),
+      headers: withOverrides(headers, this.#headersOf(deviation)),
       body,
       limitMilliseconds: deviation.limitMilliseconds ?? this.limitMilliseconds,
       skipVerify,
       signal,
       clock: this.clock,
     });
+  }
+
+  #headersOf({ type }: Deviation): SubjectOptions["headers"] {
+    const { headers } = this.#options;
+    const name = type === undefined ? undefined : typeHeaderOf(this.provider.scheme);
+    if (type === undefined || name === undefined) return headers;
+    return [...headers.filter(([one]) => one.toLowerCase() !== name.toLowerCase()), [name, type]];
   }
 }
 

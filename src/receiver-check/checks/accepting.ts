@@ -2,7 +2,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
 import type { Scheme } from "../../webhooks/schemes.ts";
 import { formatDuration, formatResponse, isAccepted, type Response } from "../exchange.ts";
-import { firstTypeOf, isPlatform, LARGEST_PAYLOAD, type Provider } from "../samples.ts";
+import { firstTypeOf, isPlatform, LARGEST_PAYLOAD, type Provider, typeHeaderOf, typePathOf } from "../samples.ts";
 import { saidMistake } from "../signing-mistake.ts";
 
 type FirstCheck = Omit<Check, "run">;
@@ -82,15 +82,20 @@ function adviceFor({ status = 0, excerpt, location }: Response, scheme: Scheme):
   return {};
 }
 
-const UNKNOWN_TYPE = "order.reviewed_by_a_later_version";
 const MINUTE_MILLISECONDS = 60_000;
 
-const ONLY_PLATFORM = "Not checked: needs a payload of another type, which only the platform's samples have";
+const ONE_PAYLOAD = "Not checked: needs two events about the same object, and there is one payload";
+
+/** Returns why deliveries cannot be of another type. */
+function typeless({ scheme, template }: Provider): string | false {
+  if (template === undefined || template.type !== undefined || typeHeaderOf(scheme) !== undefined) return false;
+  return `Not checked: the payload has no event type at ${typePathOf(scheme)}`;
+}
 
 export const accepting = (provider: Provider): readonly Check[] => [
   {
     id: "unknown-event-type",
-    notApplicable: !isPlatform(provider) && ONLY_PLATFORM,
+    notApplicable: typeless(provider),
     title: "Accepts an unknown event type with 2xx",
     group: "Accepting",
     level: "required",
@@ -98,14 +103,14 @@ export const accepting = (provider: Provider): readonly Check[] => [
       "Event types are added over time. Without a 2xx response, their deliveries fail, and the endpoint looks broken.",
     fix: "Verify, then respond with 2xx to every type. Ignore unknown types.",
     async run(subject) {
-      const event = subject.event(UNKNOWN_TYPE);
-      const response = await subject.deliver({ id: event.id, body: JSON.stringify(event) });
-      return acceptedAll(`A valid delivery of type ${UNKNOWN_TYPE}`, [{ name: UNKNOWN_TYPE, response }]);
+      const { type, sample, deviation } = subject.unknownType();
+      const response = await subject.deliver(sample, deviation);
+      return acceptedAll(`A valid delivery of type ${type}`, [{ name: type, response }]);
     },
   },
   {
     id: "any-order",
-    notApplicable: !isPlatform(provider) && ONLY_PLATFORM,
+    notApplicable: !isPlatform(provider) && ONE_PAYLOAD,
     title: "Accepts events in any order",
     group: "Accepting",
     level: "required",

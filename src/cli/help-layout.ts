@@ -4,8 +4,6 @@ import { definitionOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
-/** Their fields are those of the resource's list. */
-const FIELDS_ELSEWHERE: ReadonlySet<string> = new Set(["get", "delete"]);
 const MIN_DESCRIPTION_WIDTH = 28;
 const MAX_WIDTH = 100;
 
@@ -148,10 +146,13 @@ function commandGroups(command: Command, helper: Help): [title: string, commands
   return [...groups];
 }
 
-/** Returns the fields of a command's output that its help lists. */
+/** Returns the fields of a command's output that its help lists: for `get`, unless those of the list are the same. */
 export function fieldsOf(command: Command): readonly string[] {
-  const { fields } = definitionOf(command) ?? {};
-  return fields === undefined || FIELDS_ELSEWHERE.has(command.name()) ? [] : fields.fields;
+  const { fields = [] } = definitionOf(command)?.fields ?? {};
+  if (command.name() === "delete") return [];
+  const list = command.name() === "get" ? command.parent?.commands.find((one) => one.name() === "list") : undefined;
+  const listed = list && definitionOf(list)?.fields?.fields;
+  return listed?.length === fields.length ? [] : fields;
 }
 
 export function descriptionOf({

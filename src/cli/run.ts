@@ -219,8 +219,13 @@ function rejectDryRun(command: Command): void {
  * Throws UsageError for invalid `--fields` and `--jq` before the command begins: after a change it would be too late to
  * report a usage error.
  */
-async function checkOutputFlags(command: Command, { fields, jq }: GlobalOptions): Promise<void> {
+async function checkOutputFlags(command: Command, { fields, jq, json, quiet }: GlobalOptions): Promise<void> {
   const known = definitionOf(command)?.fields;
+  if (fields !== undefined && quiet && !json) {
+    throw new UsageError("--quiet prints IDs only: it cannot be combined with --fields", {
+      hint: "Omit one of them, or pass --json.",
+    });
+  }
   if (fields !== undefined && known !== undefined) assertFields(known, fields);
   if (jq === undefined) return;
   const { assertJq } = await import("./terminal/jq.ts");

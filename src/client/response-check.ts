@@ -23,9 +23,9 @@ function shapeOf(json: string): Shape {
   return shape;
 }
 
-/** Returns the names of the members that the responses with a schema may have, in their order. */
+/** Returns the names of the members that every response with a schema has, in their order. */
 export function memberNamesOf(schema: keyof typeof OBJECT_SHAPES): string[] {
-  return Object.keys(shapeOf(OBJECT_SHAPES[schema])).map((name) => name.replace(/\?$/, ""));
+  return Object.keys(shapeOf(OBJECT_SHAPES[schema])).filter((name) => !name.endsWith("?"));
 }
 
 /**

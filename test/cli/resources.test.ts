@@ -52,6 +52,50 @@ describe("service orders", () => {
   });
 });
 
+describe("--fields", () => {
+  it("takes the names that an object has in a pipe", async () => {
+    const { id } = await newOrder();
+    const { stdout: shown } = await service(["orders", "get", id]);
+    const names = shown
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t")[0]!);
+    expect(names).toContain("environment");
+    expect((await service(["orders", "get", id, "--fields", names.join(",")])).stdout).toBe(shown);
+    expect(await json("orders", "get", id, "--fields", "id,environment")).toEqual({ id, environment: "sandbox" });
+    const { stdout: listed } = await service(["orders", "list", "--limit", "1", "--fields", "environment,id"]);
+    expect(listed).toBe(`sandbox\t${id}\n`);
+    const keys = await json<object[]>("keys", "list", "--fields", "state,expires,addresses,revoked");
+    expect(keys[0]).toEqual({ state: "active", expires: null, addresses: "any", revoked: null });
+  });
+
+  it.each([
+    [["deliveries", "list"], "attempts"],
+    [["deliveries", "retry", "dlv_1"], "attempts"],
+    [["endpoints", "list"], "secret"],
+    [["endpoints", "get", "we_1"], "secret"],
+    [["apps", "list"], "client_secret"],
+  ])("of %j rejects %s, which only another command returns", async (args, field) => {
+    const { exitCode, stderr } = await service([...args, "--fields", `id,${field}`]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(`has no field "${field}"`) });
+    expect(stderr).not.toMatch(new RegExp(`Fields: .*\\b${field}\\b`));
+  });
+
+  it("of a command that returns a secret includes it", async () => {
+    const create = ["keys", "create", "--scope", "orders:read", "--fields", "object,key"];
+    expect((await service(create)).stdout).toMatch(/^object\tapi_key\nkey\trk_\w+\n$/);
+  });
+
+  it("cannot be combined with --quiet, except in JSON", async () => {
+    const args = ["orders", "list", "--limit", "1", "--quiet", "--fields", "status"];
+    expect(await service(args)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--quiet prints IDs only: it cannot be combined with --fields"),
+    });
+    expect(await json(...args)).toEqual([{ status: expect.any(String) }]);
+  });
+});
+
 describe("service payments", () => {
   it("creates a payment for an order, and marks it as succeeded", async () => {
     const { id: order } = await newOrder();

@@ -6,7 +6,7 @@ import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID } from "../resource/columns.ts";
 import { createVerb, updateVerb } from "../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
-import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
+import { rejectQuiet, showSecret, withSecret } from "../resource/show-secret.ts";
 import {
   callVerb,
   confirmDestruction,
@@ -71,7 +71,7 @@ export const command: CommandDefinition = {
       args: [idOperand("app")],
       options: [YES_IN_LIVE],
       dryRun: true,
-      fields: APPS.view,
+      fields: withSecret("oauth_app", APPS.view),
       examples: [`service apps rotate-secret ${APPS.exampleId}`],
       run: rotateSecret,
     },

@@ -81,7 +81,7 @@ export const command: CommandDefinition = {
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
-      fields: ENDPOINTS.view,
+      fields: ENDPOINT_WITH_SECRET,
       examples: [
         `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
         `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,

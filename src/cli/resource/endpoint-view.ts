@@ -4,6 +4,7 @@ import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts
 import type { Styles } from "../terminal/styles.ts";
 import type { Column, ViewContext } from "../terminal/view.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "./columns.ts";
+import { withSecret } from "./show-secret.ts";
 import { locationOf, nounsFor, type Resource } from "./resource.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
@@ -90,7 +91,7 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
 
 /** The response that contains the secret. */
 export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
-  ...ENDPOINTS.view,
+  ...withSecret("webhook_endpoint", ENDPOINTS.view),
   details: [
     ID,
     STATUS!,

@@ -17,6 +17,7 @@ import type { Context } from "../context.ts";
 import { environmentNow } from "../environment-time.ts";
 import { UsageError } from "../errors.ts";
 import type { Resource } from "./resource.ts";
+import { withSecret } from "./show-secret.ts";
 import { changeObject, createObject, idOperand, IDEMPOTENCY_KEY } from "./verbs.ts";
 
 /** The flags of a command, as Commander names them. */
@@ -108,7 +109,7 @@ export function createVerb<Item extends { id: string }>(
     about,
     options: [...own, ...further, { ...IDEMPOTENCY_KEY, hidden: false }],
     dryRun: true,
-    fields: view,
+    fields: "secret" in RESOURCES[kind] ? withSecret(kind as KindWith<"secret">, view) : view,
     examples,
     async run(context: Context, flags: Flags) {
       await check?.(flags, context);

@@ -2,9 +2,14 @@ import { type KindWith, RESOURCES } from "../../contract/resources.ts";
 import { capitalized } from "../../contract/words.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import type { Column, ResourceView } from "../terminal/view.ts";
+import { type Column, type ResourceView, withField } from "../terminal/view.ts";
 
 type SecretKind = KindWith<"secret">;
+
+/** Returns the view of an object whose secret is new. */
+export function withSecret<Item>(kind: SecretKind, view: ResourceView<Item>): ResourceView<Item> {
+  return withField(view, RESOURCES[kind].secret.name);
+}
 
 /** Throws before anything is created if its secret would be lost. */
 export function rejectQuiet({ output }: Context, kind: SecretKind): void {
@@ -32,6 +37,6 @@ export async function showSecret<Item extends object>(
   };
   // Instead of the beginning of it, which the same field has later.
   const others = view.details.filter((detail) => detail.label !== shown.label);
-  await output.object(item, { ...view, details: [...others, shown] });
+  await output.object(item, { ...withSecret(kind, view), details: [...others, shown] });
   output.note(`\nThe ${label} is shown only once: store it now.`);
 }

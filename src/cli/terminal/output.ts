@@ -10,7 +10,9 @@ import {
   cellText,
   type Column,
   columnsOfFields,
+  type FieldNames,
   pickFields,
+  recordName,
   type ResourceView,
   tabSeparated,
   textOf,
@@ -80,7 +82,7 @@ export class Output {
   /** Prints one object: JSON with `--json`, its ID with `--quiet`, else a line per detail. */
   async object<Item extends object>(item: Item, view: ResourceView<Item>, clock: Clock = this.#options): Promise<void> {
     const columns = this.#columns(view, view.details);
-    if (this.json) return await this.document(item);
+    if (this.json) return await this.document(item, view);
     if (this.quiet) return this.#id(item);
     const block = this.#options.fields === undefined ? view.block : undefined;
     const lines = this.terminal
@@ -112,7 +114,7 @@ export class Output {
     }
     const all: Item[] = [];
     for await (const item of items) all.push(item);
-    if (this.json) return await this.document(all);
+    if (this.json) return await this.document(all, view);
     if (all.length === 0) return this.note(`No ${view.plural}.`);
     const { renderTable } = await import("./table.ts");
     const shown = { styles: this.styles, view: this.#viewContext(clock), terminalWidth: this.width };
@@ -128,7 +130,7 @@ export class Output {
     const { fields } = this.#options;
     const columns = this.#columns(view, view.columns);
     return async (item) => {
-      if (this.json) return await this.record(item);
+      if (this.json) return await this.record(item, view);
       if (this.quiet) return this.#id(item);
       this.line(this.terminal && fields === undefined ? draw(item) : tabSeparated(item, columns, this.#viewContext()));
     };
@@ -145,14 +147,9 @@ export class Output {
   }
 
   /** Prints one JSON document on stdout, after `--fields` and `--jq`. */
-  async document(value: unknown): Promise<void> {
-    const { fields, jq } = this.#options;
-    const chosen =
-      fields === undefined
-        ? value
-        : Array.isArray(value)
-          ? value.map((item) => pickFields(item, fields))
-          : pickFields(value, fields);
+  async document(value: unknown, view?: FieldNames): Promise<void> {
+    const { jq } = this.#options;
+    const chosen = Array.isArray(value) ? value.map((item) => this.#picked(item, view)) : this.#picked(value, view);
     if (jq !== undefined) {
       const { filterWithJq } = await import("./jq.ts");
       return this.#filtered(await filterWithJq(chosen, jq));
@@ -161,9 +158,9 @@ export class Output {
   }
 
   /** Prints one line of a JSON stream, after `--fields` and `--jq`. */
-  async record(value: object): Promise<void> {
-    const { fields, jq } = this.#options;
-    const chosen = fields === undefined ? value : pickFields(value, fields);
+  async record(value: object, view?: FieldNames): Promise<void> {
+    const { jq } = this.#options;
+    const chosen = this.#picked(value, view);
     if (jq === undefined) return this.line(compactJson(chosen));
     const { filterWithJq } = await import("./jq.ts");
     this.#filtered(await filterWithJq(chosen, jq));
@@ -277,7 +274,12 @@ export class Output {
     const { fields } = this.#options;
     if (fields === undefined) return standard;
     assertFields(view, fields);
-    return columnsOfFields(fields);
+    return columnsOfFields(fields, view);
+  }
+
+  #picked(value: unknown, names: FieldNames = { noun: "response", fields: [] }): unknown {
+    const { fields, now } = this.#options;
+    return fields === undefined ? value : pickFields(value, fields, { names, now: now() });
   }
 
   /** A jq expression may select nothing. */
@@ -333,8 +335,4 @@ function detailRecords<Item>(
 ): string[] {
   const records = columns.map((column) => `${recordName(column.label)}\t${tabSeparated(item, [column], view)}`);
   return block === undefined ? records : [...records, `${recordName(block.label)}\t${compactJson(block.value(item))}`];
-}
-
-function recordName(label: string): string {
-  return label.toLowerCase().replaceAll(" ", "_");
 }

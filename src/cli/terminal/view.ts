@@ -38,12 +38,32 @@ export interface ResourceView<Item> {
   block?: { label: string; value(item: Item): unknown };
 }
 
-/** The names for `--fields`, and of which kind of object. */
-export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields">;
+/** Returns the view of objects with one more field, which those of a list do not have. */
+export function withField<Item>(view: ResourceView<Item>, name: string): ResourceView<Item> {
+  return { ...view, fields: [...view.fields, name] };
+}
+
+/** The names for `--fields`, and of which kind of object. The lines of a view have names, too. */
+export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields"> &
+  Partial<Pick<ResourceView<unknown>, "details">>;
+
+/** Returns the name of a column in a pipe. */
+export function recordName(label: string): string {
+  return label.toLowerCase().replaceAll(" ", "_");
+}
+
+/** Returns what a view shows under a name that no field of the API has, such as `environment`. */
+function shownAs(name: string, { fields, details = [] }: FieldNames): Column<unknown> | undefined {
+  if (fields.includes(name)) return undefined;
+  return details.find(({ label }) => recordName(label) === name);
+}
 
 /** Throws UsageError if `--fields` contains an unknown one. */
-export function assertFields({ noun, fields }: FieldNames, requested: readonly string[]): void {
-  const unknown = requested.find((field) => !fields.includes(field.split(".")[0]!));
+export function assertFields(names: FieldNames, requested: readonly string[]): void {
+  const { noun, fields } = names;
+  const unknown = requested.find(
+    (field) => !fields.includes(field.split(".")[0]!) && shownAs(field, names) === undefined,
+  );
   if (unknown === undefined) return;
   const what = noun === "response" ? "The response" : withArticle(noun).replace("a", "A");
   throw new UsageError(`${what} has no field "${unknown}"`, {
@@ -51,14 +71,25 @@ export function assertFields({ noun, fields }: FieldNames, requested: readonly s
   });
 }
 
-/** Returns the columns of `--fields`: each value as it is in the JSON. */
-export function columnsOfFields(fields: readonly string[]): Column<unknown>[] {
-  return fields.map((field) => ({ label: field, text: (item) => textOf(valueAt(item, field)) }));
+/** Returns the columns of `--fields`: each value as it is in the JSON, or as the view shows it. */
+export function columnsOfFields(fields: readonly string[], names: FieldNames): Column<unknown>[] {
+  return fields.map((field) => ({
+    ...(shownAs(field, names) ?? { text: (item) => textOf(valueAt(item, field)) }),
+    label: field,
+  }));
 }
 
 /** Returns the item with only some of its fields, dotted names included. */
-export function pickFields(item: unknown, fields: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(fields.map((field) => [field, valueAt(item, field) ?? null]));
+export function pickFields(
+  item: unknown,
+  fields: readonly string[],
+  { names, now }: { names: FieldNames; now: number },
+): Record<string, unknown> {
+  const valueOf = (field: string): unknown => {
+    const column = shownAs(field, names);
+    return column === undefined ? valueAt(item, field) : column.text(item, { now, terminal: false }) || null;
+  };
+  return Object.fromEntries(fields.map((field) => [field, valueOf(field) ?? null]));
 }
 
 /** Returns any JSON value as one line of text. */

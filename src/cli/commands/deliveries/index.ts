@@ -18,7 +18,7 @@ import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
-import type { Column } from "../../terminal/view.ts";
+import { type Column, withField } from "../../terminal/view.ts";
 
 const STATUS = statusColumn("delivery");
 const TYPE: Column<Delivery> = {
@@ -74,6 +74,9 @@ const DELIVERIES: Resource<Delivery> = {
   },
 };
 
+/** One delivery, with its attempts. */
+const DELIVERY = withField(DELIVERIES.view, "attempts");
+
 /** `service deliveries`. */
 export const command: CommandDefinition = {
   name: "deliveries",
@@ -102,7 +105,7 @@ export const command: CommandDefinition = {
       name: "get",
       about: "Show a delivery with a timeline of its attempts",
       args: [idOperand("delivery")],
-      fields: DELIVERIES.view,
+      fields: DELIVERY,
       examples: [
         `service deliveries get ${DELIVERIES.exampleId}`,
         `service deliveries get ${DELIVERIES.exampleId} --json --jq '.attempts[-1].response_excerpt'`,
@@ -163,7 +166,7 @@ async function runGet(context: Context, id: string): Promise<void> {
   const drawn = !output.json && !output.quiet && !output.chosen;
   // Loaded before anything is printed; otherwise a spinner would interrupt the output.
   const now = drawn && output.terminal ? await timeOf(delivery, client, context) : 0;
-  await output.object(delivery, DELIVERIES.view);
+  await output.object(delivery, DELIVERY);
   if (!drawn) return;
   if (!output.terminal) {
     for (const [i, attempt] of (delivery.attempts ?? []).entries()) output.line(attemptRecord(attempt, i + 1));

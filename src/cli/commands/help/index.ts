@@ -93,7 +93,8 @@ In a pipe           Lists: one line per item, tab-separated values, no header
                     streaming commands, and those with --count, print one object
                     per line
 --fields a,b        Only these fields, in JSON and in tables; dots select nested
-                    fields: metadata.plan
+                    fields: metadata.plan. Names of the lines of an object in a
+                    pipe, such as environment, work as well
 --jq EXPRESSION     Filters the JSON with jq, which need not be installed;
                     strings are printed raw
 -q, --quiet         IDs only, without notes; with --json, the same JSON

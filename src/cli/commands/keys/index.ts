@@ -3,7 +3,7 @@ import type { ScanFlags } from "./scan/run.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "../../resource/columns.ts";
 import { createVerb, updateVerb } from "../../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
-import { rejectQuiet, showSecret } from "../../resource/show-secret.ts";
+import { rejectQuiet, showSecret, withSecret } from "../../resource/show-secret.ts";
 import { callVerb, confirmDestruction, getVerb, idOperand, listVerb, YES_IN_LIVE } from "../../resource/verbs.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
@@ -165,7 +165,7 @@ export const command: CommandDefinition = {
       args: [idOperand("key")],
       options: [YES_IN_LIVE],
       dryRun: true,
-      fields: KEYS.view,
+      fields: withSecret("api_key", KEYS.view),
       examples: [
         `service keys rotate ${KEYS.exampleId}`,
         `service keys rotate ${KEYS.exampleId} --json --jq .key > key.txt`,

@@ -145,7 +145,12 @@ describe("service expect", () => {
     const failing = ["--junit", "failed.xml", "--json", "--", "sh", "-c", "exit 3"];
     const unseen = await assertThat("order.created", "--within", "1h", ...failing);
     expect(reportOf(unseen)).toMatchObject({ status: "failed", code: "command_failed", message, exit_code: 3 });
-    expect(JSON.parse(unseen.stderr)).toMatchObject({ title: message, code: "command_failed", exit_code: 3 });
+    expect(JSON.parse(unseen.stderr)).toEqual({
+      type: "about:blank",
+      title: message,
+      code: "command_failed",
+      exit_code: 3,
+    });
     expect(readFileSync(join(folder, "failed.xml"), "utf8")).toContain(
       `<failure type="command_failed" message="${message}">`,
     );

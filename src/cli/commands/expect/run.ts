@@ -69,7 +69,7 @@ export async function runExpect(
   if (output.json) await output.document(report);
   else for (const event of report.events) output.line(output.quiet ? event.id : eventLine(event));
   if (code !== null && message !== null) {
-    throw new UserError(message, { hint: hintLines(report).join("\n"), code, exitCode: failed?.exitCode });
+    throw new UserError(message, { hint: hintLines(report).join("\n") || undefined, code, exitCode: failed?.exitCode });
   }
   output.success(`${type} as expected`);
 }

@@ -68,6 +68,13 @@ describe("service dev", () => {
     const { stdout } = await project.service(["db", "status", "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ database });
     expect((await project.service(["db", "check"])).exitCode).toBe(0);
+    const missing = ["--database", "missing.db"];
+    const { stderr: advice } = await project.service(["db", "status", ...missing]);
+    expect(advice).toContain("pass another file with --database");
+    expect(await project.service(["db", "backup", "none.db", ...missing])).toMatchObject({
+      exitCode: 1,
+      stderr: advice,
+    });
     const backup = await project.service(["db", "backup", "backup.db", "--json"]);
     expect(JSON.parse(backup.stdout)).toMatchObject({ database });
     const restored = await project.service(["db", "restore", "backup.db", "--yes", "--json"]);

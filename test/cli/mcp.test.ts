@@ -166,6 +166,7 @@ describe("service mcp", () => {
     const wrong = async (args: Record<string, unknown>) => textOf(await call("get_customer", args));
     expect(await wrong({ id: 1, extra: 2 })).toContain("id must be a string");
     expect(await wrong({})).toContain("id is required");
+    expect(textOf(await call("explain", {}))).toMatch(/\bid is required$/m);
   });
 
   it("restores and deletes a saved state by its name", async () => {
@@ -275,9 +276,9 @@ describe("service mcp", () => {
       name: "check_receiver",
       arguments: { ...args, payload: '{"ref":"refs/heads/main"}' },
     });
-    expect(report).toMatchObject({ grade: "A", counts: { not_applicable: 8 } });
+    expect(report).toMatchObject({ grade: "A", counts: { not_applicable: 7 } });
     const sample = await full.callTool({ name: "check_receiver", arguments: args });
-    expect(sample.structuredContent).toMatchObject({ grade: "A", counts: { not_applicable: 8 } });
+    expect(sample.structuredContent).toMatchObject({ grade: "A", counts: { not_applicable: 7 } });
     application.close();
     expect(textOf(await call("check_receiver", { ...args, scheme: "git-hub", payload: "{}" }))).toContain(
       "Did you mean github?",

@@ -57,7 +57,10 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["customers", "create"], "Error: --email is required\nSee `service customers create --help`.\n"],
     [["customers", "create", "--email"], "Error: --email needs a value\nSee `service customers create --help`.\n"],
     [["--profile"], "Error: --profile needs a value\nSee `service --help`.\n"],
-    [["clock", "advance", "-1h"], 'Error: Values must be positive, not "-1h"\nSee `service clock advance --help`.\n'],
+    [
+      ["clock", "advance", "-1h"],
+      'Error: <duration>: must be positive, not "-1h"\nSee `service clock advance --help`.\n',
+    ],
     [
       ["expect", "order.completed", "--timeout", "2s"],
       'Error: Unknown option "--timeout"\nDid you mean --within?\nSee `service expect --help`.\n',
@@ -102,6 +105,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["trigger", "order.complete"], 'Unknown event type "order.complete"\nDid you mean order.completed?'],
     [["trigger"], "No event type specified"],
     [["trigger", "order.completed", "--live"], "in the sandbox only"],
+    [["api", "GET"], "Error: <path> is required\nFor example: service api GET /v1/customers"],
     [["api", "FETCH", "/v1/me"], "Must be one of GET, POST, PATCH, PUT, DELETE."],
     [["api", "GET", "https://example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "GET", "//example.com/v1/me"], "Pass a path such as /v1/customers"],

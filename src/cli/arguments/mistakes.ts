@@ -82,7 +82,6 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
     /^command-argument value '(.*)' is invalid for argument '(.+)'\. (.*)$/s,
     (value = "", name = "", why = "") => wrongValue(`<${name}>`, value, why),
   ],
-  [/^unknown option '(-\d.*)'$/, (value) => `Values must be positive, not "${value}"`],
   [/^option '(.+)' argument missing$/, (flags = "") => `${longOf(flags)} needs a value`],
   [/^missing required argument '(.+)'$/, (name) => `<${name}> is required`],
   [
@@ -94,6 +93,13 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
 function inOwnWords(error: CommanderError, command: Command): string {
   const message = error.message.replace(/^error: |\n\(Did you mean [^\n]+\)$/g, "");
   if (error.code === "commander.excessArguments") return excessOf(command);
+  const negative = /^unknown option '(-\d.*)'$/.exec(message)?.[1];
+  if (negative !== undefined) {
+    const [argument] = command.registeredArguments;
+    return argument === undefined
+      ? `Unexpected argument "${negative}"`
+      : wrongValue(`<${argument.name()}>`, negative, "Must be positive.");
+  }
   for (const [pattern, words] of OWN_WORDS) {
     const match = pattern.exec(message);
     if (match !== null) return words(...match.slice(1));

@@ -44,6 +44,9 @@ export const command: CommandDefinition = {
     "service api GET /v1/events --paginate --json --jq '.data | length'",
   ],
   run(context: Context, first: string, second: string | undefined, flags: Flags) {
+    if (second === undefined && METHODS.some((method) => method === first.toUpperCase())) {
+      throw new UsageError("<path> is required", { hint: `For example: service api ${first} /v1/customers` });
+    }
     const hasBody = flags.input !== undefined || flags.field.length > 0;
     const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);
     return runApi(method, parsePath(second ?? first), flags, context);

@@ -136,8 +136,10 @@ export function ownTool<Input extends TSchema>(
         throw new UsageError("Invalid arguments", {
           code: "invalid_arguments",
           hint: mistakes
-            .map(({ instancePath, message, params }) =>
-              `${instancePath.slice(1)} ${message} ${detailOf(params)}`.trim(),
+            .map(({ keyword, instancePath, message, params }) =>
+              keyword === "required"
+                ? params.requiredProperties.map((name) => `${name} is required`).join(", ")
+                : `${instancePath.slice(1)} ${message} ${detailOf(params)}`.trim(),
             )
             .join("\n"),
         });

@@ -9,6 +9,7 @@ import { isPostgresUrl } from "../storage/database-url.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
 import { driverFolder, loadSqlite } from "../storage/sqlite/runtime.ts";
 import { BackupError } from "../errors.ts";
+import { StorageOpenError } from "../storage/database.ts";
 
 /**
  * Writes a consistent copy of a database, even while it is served: another SQLite file for an SQLite file, an archive
@@ -60,7 +61,7 @@ function giveName(partial: string, file: string): void {
 }
 
 async function copyFile(database: string, file: string, driver: string | undefined): Promise<void> {
-  if (!existsSync(database)) throw new BackupError(`${database} does not exist.`);
+  if (!existsSync(database)) throw new StorageOpenError("missing", `${database} does not exist.`);
   const sqlite = await loadSqlite(driver);
   assertLogBelongs(database);
   const source = new Connection(sqlite, database, { readOnly: true });

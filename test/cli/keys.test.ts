@@ -116,6 +116,16 @@ describe("service keys revoke and roll", () => {
     expect((await service("keys", "get", String(second["id"]))).stdout).toContain("state\trevoked\n");
   });
 
+  it("warn if the key is the one in use", async () => {
+    const { key, id } = await json("keys", "create", "--full-access");
+    const env = { ...platform.env, SERVICE_API_KEY: String(key) };
+    const { exitCode, stderr } = await runCli(["keys", "revoke", String(id)], { env });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: "Warning: This command used the revoked key. To use another one: service login, or SERVICE_API_KEY\n",
+    });
+  });
+
   it("ask for confirmation in live mode, and require --yes without a terminal", async () => {
     const created = live(["keys", "create", "--full-access", "--json"]);
     const { id } = JSON.parse((await runCli(created.args, created)).stdout) as { id: string };

@@ -156,6 +156,13 @@ export const command: CommandDefinition = {
         const revoked = await endKey(context, { id, verb: "revoke", yes });
         context.output.success(`Revoked API key ${id}`);
         await context.output.object(revoked, KEYS.view);
+        const { credential } = await context.connection();
+        const own = credential?.value.type === "api_key" ? credential.value.api_key : undefined;
+        if (own?.startsWith(revoked.prefix) && own.endsWith(revoked.last4) && !context.globals.dryRun) {
+          context.output.warn(
+            "This command used the revoked key. To use another one: service login, or SERVICE_API_KEY",
+          );
+        }
       },
     },
     {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { spawnListener, startListener } from "../support/listener.ts";
@@ -103,6 +103,28 @@ describe("--since last", () => {
       });
       expect(readFileSync(join(kept, name), "utf8")).not.toContain(on.platform.sandboxKey);
     }
+  });
+
+  it("keeps the newest 50 positions", async () => {
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: createConfigDir() };
+    const kept = join(env.SERVICE_CONFIG_DIR, "listen");
+    mkdirSync(kept, { mode: 0o700 });
+    const old = Array.from({ length: 60 }, (_, index) => join(kept, `old-${index}.json`));
+    for (const [index, file] of old.entries()) {
+      writeFileSync(file, "{}");
+      const seconds = Date.now() / 1000 - 60 - index;
+      utimesSync(file, seconds, seconds);
+    }
+    const listener = await startListener(env, []);
+    await listener.interrupt();
+    const names = readdirSync(kept);
+    expect(names.filter((name) => name.startsWith("old-")).toSorted()).toEqual(
+      old
+        .slice(0, 50)
+        .map((file) => basename(file))
+        .toSorted(),
+    );
+    expect(names).toHaveLength(51);
   });
 
   it("starts now, with a warning, if there is no position", async () => {

@@ -72,6 +72,8 @@ export function openStartPosition({
   };
 }
 
+/** Each port and path that is listened for has a position. */
+const MAX_POSITIONS = 50;
 /** Positions are written at most this often. Events handled since the last write are sent again after a crash. */
 const SAVE_MS = 250;
 
@@ -164,12 +166,15 @@ class LastPosition {
     });
   }
 
-  /** Older ones refer to events that the platform no longer retains. */
+  /** Removes positions of events that the platform no longer retains, and all but the newest ones. */
   #removeOld(folder: string): void {
     const oldest = this.#options.now() - LIMITS.replaySeconds * 1000;
-    for (const name of readdirSync(folder)) {
-      const file = join(folder, name);
-      if ((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) < oldest) rmSync(file, { force: true });
+    const positions = readdirSync(folder)
+      .map((name) => join(folder, name))
+      .map((file) => ({ file, time: statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .toSorted((a, b) => b.time - a.time);
+    for (const [index, { file, time }] of positions.entries()) {
+      if (index >= MAX_POSITIONS || time < oldest) rmSync(file, { force: true });
     }
   }
 }

@@ -120,8 +120,9 @@ describe("service faults check", () => {
 
   it("reports a missing key, a duplicate, an early retry, and a retry after a 400", async () => {
     const junit = join(folder, "eager.xml");
-    const { exitCode, stdout } = await check("eager", "--seed", "7", "--runs", "2", "--junit", junit);
+    const { exitCode, stdout, stderr } = await check("eager", "--seed", "7", "--runs", "2", "--junit", junit);
     expect(exitCode).toBe(1);
+    expect(stderr).toBe("Run 1 of 2, with faults of seed 7:\nRun 2 of 2, with faults of seed 8:\n");
     const lines = stdout.trim().split("\n");
     const failed = lines.filter((line) => line.startsWith("CHECK\tfailed")).map((line) => line.split("\t")[3]);
     expect(failed).toEqual(["waits", "no-retry-of-400", "sends-key", "creates-once"]);

@@ -39,6 +39,7 @@ export async function runCheck(flags: CheckFlags, command: readonly string[], co
   const runs: Run[] = [];
   try {
     for (let index = 0; index < flags.runs; index++) {
+      output.notice(`Run ${index + 1} of ${flags.runs}, with faults of seed ${seed + index}:`);
       const run = await runOnce(platform, seed + index, command, context);
       context.signal.throwIfAborted();
       if (index === 0 && run.exitCode !== 0) await assertSucceeds(platform, command, context);
@@ -60,6 +61,7 @@ export async function runCheck(flags: CheckFlags, command: readonly string[], co
 
 /** Throws UserError for a command that fails without faults: they prove nothing about it. */
 async function assertSucceeds(platform: Platform, command: readonly string[], context: Context): Promise<void> {
+  context.output.notice("Run without faults:");
   const { exitCode, requests } = await runOnce(platform, undefined, command, context);
   context.signal.throwIfAborted();
   if (exitCode === 0 || requests.length === 0) return;

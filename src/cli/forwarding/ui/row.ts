@@ -75,7 +75,9 @@ export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Colu
   if (width < WITH_ID) spans.push(["  "], [tags, "warn"]);
   else if (width < WITH_NOTE && tags !== "") {
     const tail = id - tags.length - 2;
-    spans.push(["  "], [tags, "warn"], [tail > 4 ? ` …${printable(event.id).slice(-tail)}` : "", "dim"]);
+    const shown = printable(event.id);
+    const cut = tail > 4 ? ` …${shown.slice(-tail)}` : "";
+    spans.push(["  "], [tags, "warn"], [shown.length <= tail + 1 ? ` ${shown}` : cut, "dim"]);
   } else spans.push(["  "], ...fitLine([[cutMiddle(printable(event.id), id), "dim"]], id));
   if (width >= WITH_NOTE) spans.push(["  "], [tags === "" ? "" : `${tags}  `, "warn"], noteSpan(row));
   const line = fitLine(spans, width);

@@ -17,6 +17,9 @@ export const command: CommandDefinition = {
     "service completion fish > ~/.config/fish/completions/service.fish",
     "service completion powershell | Out-String | Invoke-Expression  # in $PROFILE",
   ],
+  notes: `
+Shells complete a command by its first word, so not after npx. To have the
+command itself: npm install --global service-cli`,
   run({ stdout, env }: Context, named: Shell | undefined) {
     const own = basename(env["SHELL"] ?? "");
     const shell = named ?? SHELLS.find((known) => known === own);

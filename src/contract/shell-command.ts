@@ -14,6 +14,14 @@ export function shellWord(text: string): string {
   return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
+/**
+ * Returns a command line as a reader types it who has the package in a project, as the README installs it: in most Linux
+ * systems, `service` is another program.
+ */
+export function inProject(line: string): string {
+  return line.replaceAll(/(^|&& |\$\()service /gm, "$1npx service-cli ");
+}
+
 /** Returns the command that starts a platform at a URL of this machine. */
 export function serveCommand({ port }: URL): string {
   return port === "4010" ? "service serve" : `service serve --port ${port || 80}`;

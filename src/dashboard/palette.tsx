@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { inProject } from "../contract/shell-command.ts";
 import { explainedKind } from "../explain/chain.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
 import { Dialog } from "./components/dialog.tsx";
@@ -273,7 +274,8 @@ function idCommands(id: string): Command[] {
 /** A command line of the CLI leads to the page of what it lists or creates; any can be copied. */
 function cliCommands(text: string): Command[] {
   const [, line = ""] =
-    /^(?:service )?((?:trigger|listen|why|service) .+|[a-z]+ (?:list|create|get)\b.*)$/.exec(text) ?? [];
+    /^(?:npx service-cli |service )?((?:trigger|listen|why|service) .+|[a-z]+ (?:list|create|get)\b.*)$/.exec(text) ??
+    [];
   if (line === "") return [];
   const [name = "", verb = "", ...rest] = line.split(/\s+/);
   const kind = kindsWith("page").find((known) => (RESOURCES[known] as Resource).command?.name === name);
@@ -292,7 +294,7 @@ function cliCommands(text: string): Command[] {
             run: () => go(hrefOf(RESOURCES[kind].page.name, "", verb === "create" ? { create: "1" } : filters)),
           },
         ];
-  const command = `service ${line}${environment.value === "live" ? " --live" : ""}`;
+  const command = inProject(`service ${line}${environment.value === "live" ? " --live" : ""}`);
   const copy = () =>
     navigator.clipboard.writeText(command).then(
       () => showToast(`Copied ${command}`),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { Explanation } from "../../src/cli/explanation.ts";
+import { inProject } from "../../src/contract/shell-command.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { it } from "../support/chromium.ts";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
@@ -251,7 +252,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await cause.getByText(withTimes(summary)).waitFor();
       await cause.getByText(withTimes(evidence!)).waitFor();
       await cause.getByText(`${action}.`).waitFor();
-      await cause.getByText(fix!).waitFor();
+      await cause.getByText(inProject(fix!)).waitFor();
       await page.getByRole("region", { name: "Deliveries" }).getByText("503", { exact: true }).first().waitFor();
       await page.getByRole("link", { name: id }).click();
       await page.getByRole("heading", { name: "order.completed" }).waitFor();
@@ -322,7 +323,7 @@ describe("the dashboard", { shuffle: false }, () => {
       // Events can be triggered in the sandbox only.
       await expect
         .poll(() => page.locator(".copy-line code").textContent())
-        .toBe("service customers create --email ada@example.com --live");
+        .toBe("npx service-cli customers create --email ada@example.com --live");
       await board.menu("Customers");
       await page.getByText("No customers yet").waitFor();
       expect(new URL(page.url()).pathname).toBe("/dashboard/live/customers");

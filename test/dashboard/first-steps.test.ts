@@ -73,10 +73,10 @@ it("the commands on the page work with this server", async () => {
   await expect
     .poll(() => commands.allTextContents())
     .toEqual([
-      `service login --base-url ${platform.baseUrl}`,
-      "service listen --forward-to localhost:3000",
-      "SERVICE_WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
-      "service trigger order.completed",
+      `npx service-cli login --base-url ${platform.baseUrl}`,
+      "npx service-cli listen --forward-to localhost:3000",
+      "SERVICE_WEBHOOK_SECRET=$(npx service-cli listen --print-secret) node receiver.mjs",
+      "npx service-cli trigger order.completed",
     ]);
   const env = {
     SERVICE_BASE_URL: platform.baseUrl,

@@ -164,7 +164,7 @@ it("the form of an endpoint says how events reach an app on the user's machine",
   const { page } = board;
   await board.show("sandbox/endpoints?create=1");
   const url = page.getByRole("dialog").getByLabel("URL");
-  const hint = page.getByText("service listen --forward-to");
+  const hint = page.getByText("npx service-cli listen --forward-to");
   await url.fill("https://example.com/webhooks");
   expect(await hint.count()).toBe(0);
   await url.fill("http://localhost:3000/webhooks");

@@ -57,7 +57,7 @@ it("one search box finds objects, pages by other names, the page's actions, and 
   await expect.poll(() => page.getByLabel("Response").inputValue()).toBe("5xx");
   await page.getByRole("button", { name: "Copy as command" }).click();
   const copied = () => page.evaluate<string>("navigator.clipboard.readText()");
-  await expect.poll(copied).toMatch(/^service deliveries list --status failed --endpoint we_\w+ --code 5xx$/);
+  await expect.poll(copied).toMatch(/^npx service-cli deliveries list --status failed --endpoint we_\w+ --code 5xx$/);
   await page.getByRole("button", { name: "Clear" }).click();
   await expect.poll(() => new URL(page.url()).search).toBe("");
 });

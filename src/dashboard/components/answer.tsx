@@ -5,7 +5,7 @@ import { nameOfEndpoint } from "../api/endpoints.ts";
 import type { Explanation } from "../api/explain.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Card } from "./page.tsx";
-import { CopyLine, DeliveryState, Status, WithLinks } from "./values.tsx";
+import { CommandLine, DeliveryState, Status, WithLinks } from "./values.tsx";
 
 /**
  * What happened in one sentence, the evidence, and what to do, with a button for it. Its space is reserved while it is
@@ -92,7 +92,7 @@ function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
       {action !== null && <p class="advice">{sentence(action)}</p>}
       <div class="row-actions remedy">
         {props.remedy}
-        {fix !== null && <CopyLine text={fix} what="the command" />}
+        {fix !== null && <CommandLine text={fix} />}
       </div>
     </>
   );

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Identity } from "../../contract/schemas/account.ts";
+import { inProject } from "../../contract/shell-command.ts";
 import { useQuery } from "../api/store.ts";
 import { clockTime } from "../format.ts";
 
@@ -49,8 +50,8 @@ function Notice({ onRetry }: { onRetry: () => void }) {
       <p>The platform cannot be reached.</p>
       <p class="evidence">
         What you see is from {clockTime(since)}. The page tries again every two seconds, and continues as soon as there
-        is a connection. On your own machine, start the platform again as before, with <code>service dev</code> or{" "}
-        <code>service serve</code> and the same flags.
+        is a connection. On your own machine, start the platform again as before, with{" "}
+        <code>{inProject("service dev")}</code> or <code>{inProject("service serve")}</code> and the same flags.
       </p>
       <div class="row-actions remedy">
         <button type="button" onClick={onRetry}>

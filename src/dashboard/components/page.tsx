@@ -6,7 +6,7 @@ import { environment, hasGoneBack, hasMoved, hrefOf, Link, neighborsOf, route } 
 import { Icon, type IconName } from "./icon.tsx";
 import { recordVisit } from "../recent.ts";
 import { Unread } from "./outage.tsx";
-import { CopyLine, Id } from "./values.tsx";
+import { CommandLine, Id } from "./values.tsx";
 
 interface PageProps {
   title: string;
@@ -211,9 +211,7 @@ export function Empty(props: { title: string; icon?: IconName; children?: Compon
         <strong>{title}</strong>
       </p>
       {children}
-      {command !== undefined && (
-        <CopyLine text={environment.value === "live" ? `${command} --live` : command} what="the command" />
-      )}
+      {command !== undefined && <CommandLine text={environment.value === "live" ? `${command} --live` : command} />}
     </div>
   );
 }

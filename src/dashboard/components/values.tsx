@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
 import { isSuccess } from "../../contract/is-success.ts";
+import { inProject } from "../../contract/shell-command.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
 import { clockTime, counted, dueTime, exactTime, localTime, pastTime, progressTime, relativeTime } from "../format.ts";
@@ -275,7 +276,7 @@ export function Id({ id }: { id: string }) {
   );
 }
 
-/** A command or secret on a line of its own, which breaks only between its words. */
+/** A secret, URL or command on a line of its own, which breaks only between its words. */
 export function CopyLine({ text, what }: { text: string; what: string }) {
   return (
     <div class="copy-line">
@@ -290,6 +291,11 @@ export function CopyLine({ text, what }: { text: string; what: string }) {
       <Copy text={text} what={what} label="Copy" />
     </div>
   );
+}
+
+/** A command of the CLI to copy. */
+export function CommandLine({ text, what = "the command" }: { text: string; what?: string }) {
+  return <CopyLine text={inProject(text)} what={what} />;
 }
 
 /** Text as it was sent or received, in a box that scrolls. `marks` are names of fields to highlight. */

@@ -10,7 +10,7 @@ import { MetadataField, metadataRows } from "../components/metadata.tsx";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.tsx";
-import { CopyLine, Id, JsonTree, None, Raw, Status, StatusCode, Time } from "../components/values.tsx";
+import { CommandLine, Id, JsonTree, None, Raw, Status, StatusCode, Time } from "../components/values.tsx";
 import { money } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -164,7 +164,7 @@ function Values() {
           ["No value", null],
         ]}
       />
-      <CopyLine text="service listen --forward-to localhost:3000" what="the listen command" />
+      <CommandLine text="service listen --forward-to localhost:3000" what="the listen command" />
     </Card>
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
-import { shellCommand } from "../../contract/shell-command.ts";
+import { inProject, shellCommand } from "../../contract/shell-command.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { capitalized } from "../../contract/words.ts";
 import { environmentNow } from "../clock.ts";
@@ -306,5 +306,5 @@ export function CopyCommand({ of, filters }: { of: string; filters: Readonly<Rec
     value === "" ? [] : [`--${name.replace("_", "-")}`, value],
   );
   const live = environment.value === "live" ? ["--live"] : [];
-  return <Copy text={shellCommand`service ${of} list ${[...flags, ...live]}`.trim()} what="as command" />;
+  return <Copy text={inProject(shellCommand`service ${of} list ${[...flags, ...live]}`.trim())} what="as command" />;
 }

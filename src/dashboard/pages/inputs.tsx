@@ -12,6 +12,7 @@ import {
   RESOURCES,
   withArticle,
 } from "../../contract/resources.ts";
+import { inProject } from "../../contract/shell-command.ts";
 import { CallError, withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
 import { useQuery } from "../api/store.ts";
@@ -215,8 +216,9 @@ const LOCAL_URL = /^https?:\/\/(localhost|127\.|\[::1\])/i;
 function LocalHint() {
   return (
     <>
-      <code>service listen --forward-to localhost:3000</code> gets events to your machine without an endpoint. A local
-      endpoint works only in the sandbox of a platform that runs with <code>--allow-private-targets</code>.
+      <code>{inProject("service listen --forward-to localhost:3000")}</code> gets events to your machine without an
+      endpoint. A local endpoint works only in the sandbox of a platform that runs with{" "}
+      <code>--allow-private-targets</code>.
     </>
   );
 }

@@ -9,7 +9,7 @@ import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { ClockTime, CopyLine, None, ObjectLink, Time, Until } from "../components/values.tsx";
+import { ClockTime, CommandLine, None, ObjectLink, Time, Until } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 
@@ -106,7 +106,7 @@ export function TeamPage() {
           empty={
             <Empty icon="apps" title="No authorized apps">
               <p>Apps that you allow to act for you are listed here. Sign in with the CLI to see it:</p>
-              <CopyLine text={`service login --base-url ${location.origin}`} what="the command" />
+              <CommandLine text={`service login --base-url ${location.origin}`} />
             </Empty>
           }
           columns={[

@@ -1,6 +1,8 @@
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import { capitalized, counted } from "../../../contract/words.ts";
+import { inProject } from "../../../contract/shell-command.ts";
+import { capitalized } from "../../../contract/words.ts";
 import { givenUp, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
@@ -98,7 +100,7 @@ export function Overview() {
                     <Link href={hrefOf("endpoints", "", { create: "1" })}>Create an endpoint</Link>
                     {environment.value === "sandbox" && (
                       <>
-                        , or forward events to your machine with <code>service listen</code>
+                        , or forward events to your machine with <code>{inProject("service listen")}</code>
                       </>
                     )}
                     .

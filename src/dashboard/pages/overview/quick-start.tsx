@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Card } from "../../components/page.tsx";
-import { CopyLine } from "../../components/values.tsx";
+import { CommandLine } from "../../components/values.tsx";
 import { hrefOf, Link } from "../../router.tsx";
 import { remember, remembered } from "../../theme.ts";
 import { CreateObject } from "../objects/form.tsx";
@@ -53,8 +53,8 @@ export function QuickStart({ progress }: { progress: Progress }) {
             On your own machine, sign in with the CLI and forward events to your application. <code>listen</code> prints
             the signing secret.
           </p>
-          <CopyLine text={`service login --base-url ${origin}`} what="the login command" />
-          <CopyLine text="service listen --forward-to localhost:3000" what="the listen command" />
+          <CommandLine text={`service login --base-url ${origin}`} what="the login command" />
+          <CommandLine text="service listen --forward-to localhost:3000" what="the listen command" />
           <details>
             <summary>No application yet? A webhook handler in nine lines</summary>
             <p>
@@ -62,7 +62,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
               with the secret that <code>listen</code> printed:
             </p>
             <pre>{RECEIVER}</pre>
-            <CopyLine
+            <CommandLine
               text="SERVICE_WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs"
               what="the command that starts the handler"
             />
@@ -74,7 +74,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
         </Step>
         <Step isDone={hasEvent} title="Trigger an event">
           <p>With the CLI or the button: both send the same API request.</p>
-          <CopyLine text="service trigger order.completed" what="the trigger command" />
+          <CommandLine text="service trigger order.completed" what="the trigger command" />
           <button type="button" class="primary" onClick={() => setCreating(true)}>
             Create a customer
           </button>

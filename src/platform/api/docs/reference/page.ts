@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
+import { inProject } from "../../../../contract/shell-command.ts";
 import { html, Html } from "../../../http/pages/html.ts";
 import { DOCS_PATH, MISSING_PAGE, narrowLinks, REFERENCE_PATH, type SiteFiles, sitePage } from "../site.ts";
 import { inline, prose } from "../prose.ts";
@@ -7,7 +8,7 @@ import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject, type Schema } from "./document.ts";
 import { json, panel, samplePanel } from "./panels.ts";
 import { errorExample } from "./error-examples.ts";
-import { exampleId, inProject, requestSamples, type Sample } from "./samples.ts";
+import { exampleId, requestSamples, type Sample } from "./samples.ts";
 import { GENERAL_ERRORS } from "../../openapi/responses.ts";
 import { PROBLEMS_PATH } from "../../../http/problem.ts";
 

@@ -1,6 +1,6 @@
 import { OPERATIONS } from "../../../../contract/operations.ts";
 import { type Field, kindOfPath, resourceOf } from "../../../../contract/resources.ts";
-import { shellWord } from "../../../../contract/shell-command.ts";
+import { inProject, shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 
 /** A code sample of a request. */
@@ -12,11 +12,6 @@ export interface Sample {
 
 /** The command for an operation that is not in the table: it streams. */
 const STREAM = { name: "streamEvents", command: "service events tail" };
-
-/** Returns a command as a reader types it who has the package in a project. */
-export function inProject(command: string): string {
-  return command.replaceAll(/^service /gm, "npx service-cli ");
-}
 
 /** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {

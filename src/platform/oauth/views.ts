@@ -1,6 +1,6 @@
 import { parseUrl } from "../../network/parse-url.ts";
 import { html, type Html } from "../http/pages/html.ts";
-import type { Page } from "../http/pages/page.ts";
+import { COPY_BUTTON, type Page } from "../http/pages/page.ts";
 import type { BrowserSession } from "./browser-sessions.ts";
 import type { LinkCommand } from "./link-command.ts";
 
@@ -40,11 +40,14 @@ export function buttonForm(
 
 /** Shows the command that prints a sign-in link. */
 export function commandLine({ text, note }: LinkCommand): Html {
-  return html`<pre class="command"><code>${text}</code></pre>
+  return html`<div class="command">
+      <pre><code>${text}</code></pre>
+      ${COPY_BUTTON}
+    </div>
     ${note !== undefined && html`<p class="soft">${note}</p>`}`;
 }
 
-/** Email and password, and the one-time link; that comes first while nobody has a password. */
+/** Email and password, and the one-time link; only that while nobody has a password. */
 export function signInPage(
   browser: BrowserSession,
   { next, email = "", problem }: { next: string; email?: string; problem?: string | undefined },
@@ -67,11 +70,7 @@ export function signInPage(
       ${
         browser.isPasswordless
           ? html`${link}
-              <p class="soft">Nobody has a password yet. Set yours in the dashboard after signing in.</p>
-              <details class="soft" ${problem !== undefined && html`open`}>
-                <summary>Password form</summary>
-                ${form}
-              </details>`
+              <p class="soft">Nobody has a password yet. Set yours in the dashboard after signing in.</p>`
           : html`${form}
               <section>
                 <h2>No password yet?</h2>

@@ -53,16 +53,36 @@ export function scriptedPageHeaders(formAction: "'self'" | "'none'") {
   return pageHeaders(...own, `form-action ${formAction}`, "require-trusted-types-for 'script'", "trusted-types 'none'");
 }
 
-const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLESHEET).digest("base64")}'`;
+/** Shown once its script runs: it copies the text before it. */
+export const COPY_BUTTON = html`<button type="button" class="small copy" hidden>Copy</button>`;
 
-/** Sends a page that runs no script, loads nothing, cannot be framed and is not cached. */
+const COPY_SCRIPT = `for (const button of document.querySelectorAll(".copy")) {
+  button.hidden = navigator.clipboard === undefined;
+  button.onclick = () => navigator.clipboard.writeText(button.previousElementSibling.textContent).then(() => {
+    button.textContent = "Copied";
+    setTimeout(() => button.textContent = "Copy", 2000);
+  });
+}`;
+
+const COPY_HASH = hashOf(COPY_SCRIPT);
+const STYLE_HASH = hashOf(STYLESHEET);
+
+/** Returns the source of a content policy for one inline script or style. */
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** Sends a page that loads nothing, cannot be framed and is not cached. It runs no script, except one to copy with. */
 export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
   const targets = ["'self'", ...(page.formTargets ?? [])].join(" ");
+  const script = page.body.text.includes(COPY_BUTTON.text) ? [`script-src ${COPY_HASH}`] : [];
   return reply
     .code(status)
     .header("Content-Type", "text/html; charset=utf-8")
     .header("Cache-Control", "no-store")
-    .headers(pageHeaders(`style-src ${STYLE_HASH}`, "font-src 'self'", "img-src data:", `form-action ${targets}`))
+    .headers(
+      pageHeaders(...script, `style-src ${STYLE_HASH}`, "font-src 'self'", "img-src data:", `form-action ${targets}`),
+    )
     .send(render(page));
 }
 
@@ -97,7 +117,7 @@ function render({ title, body, wide }: Page): string {
 <p class="brand">Service</p>
 ${body.text}
 </main>
-</body>
+${body.text.includes(COPY_BUTTON.text) ? `<script>${COPY_SCRIPT}</script>\n` : ""}</body>
 </html>
 `;
 }

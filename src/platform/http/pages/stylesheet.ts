@@ -26,8 +26,8 @@ pre {
   background: var(--sunk); border-radius: var(--radius);
 }
 pre, pre code { font-size: 12px; line-height: 18px; }
-pre.command { margin: 0 0 16px; user-select: all; }
-pre.command::before { content: "$ "; color: var(--faint); }
+.command { margin: 0 0 16px; display: flex; align-items: start; gap: 8px; }
+.command pre { margin: 0; flex: 1; min-width: 0; user-select: all; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { border-top: 1px solid var(--line); margin-top: 32px; padding-top: 16px; }
 summary { cursor: pointer; font-weight: 500; }
 details[open] > summary { margin-bottom: 8px; }

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { timeOfId } from "../contract/ids.ts";
-import { OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../contract/resources.ts";
+import { lowerFirst, OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../contract/resources.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { useCall } from "./api/call.ts";
+import { asCallError, type CallError, useCall } from "./api/call.ts";
 import type { Item } from "./api/objects.ts";
 import { eachPage } from "./api/pages.ts";
 import { type IconName, iconOf } from "./components/icon.tsx";
@@ -42,10 +42,17 @@ const MAX_DOCUMENTED = 5;
 const BY_ID = [...OBJECT_KINDS, "event", "delivery", "webhook_endpoint", "request_log"] as const;
 type Listed = Item & { type?: string; event_type?: string; url?: string; method?: string; path?: string };
 
+/** What a search has found. */
+interface Found {
+  commands: readonly Command[];
+  /** Why not everything could be searched. */
+  error?: CallError | undefined;
+}
+
 /** Objects with some text in their values, or whose ID begins with it; undefined while they are searched for. */
-export function useFound(text: string): readonly Command[] | undefined {
+export function useFound(text: string): Found | undefined {
   const call = useCall();
-  const [found, setFound] = useState<{ text: string; commands: readonly Command[] }>({ text: "", commands: [] });
+  const [found, setFound] = useState<Found & { text: string }>({ text: "", commands: [] });
   useEffect(() => {
     if (text.length < 2) return undefined;
     let isCurrent = true;
@@ -55,31 +62,39 @@ export function useFound(text: string): readonly Command[] | undefined {
       isWanted: (item: Listed) => boolean,
     ) => {
       const items: Listed[] = [];
-      const limited = { ...query, limit: FOUND_PER_KIND };
+      const limited = { ...query, limit: FOUND_PER_KIND + 1 };
       for await (const { data } of eachPage<Listed>(call, pathOf(kind), limited, MAX_PAGES)) {
         items.push(...data.filter(isWanted));
-        if (items.length >= FOUND_PER_KIND || !isCurrent) break;
+        if (items.length > FOUND_PER_KIND || !isCurrent) break;
       }
-      return items.slice(0, FOUND_PER_KIND);
+      return items;
     };
     const byText = async (kind: ObjectKind): Promise<Command[]> => {
       const items = await list(kind, { query: text }, (item) => hasText(item, text));
-      return items.map((item) => {
+      const { labels, page } = RESOURCES[kind];
+      const all: Command = {
+        group: "Objects",
+        label: `All ${lowerFirst(labels)} that match “${text}”`,
+        icon: iconOf(page.name),
+        run: () => go(hrefOf(page.name, "", { query: text })),
+      };
+      const commands = items.slice(0, FOUND_PER_KIND).map((item): Command => {
         const name = item["name"];
         const note = [typeof name === "string" ? name : "", item["status"]].filter(Boolean).join(" · ");
         return {
           group: "Objects",
           label: titleOf(kind, item),
-          icon: iconOf(RESOURCES[kind].page.name),
+          icon: iconOf(page.name),
           note: note || RESOURCES[kind].label,
-          run: () => go(hrefOf(RESOURCES[kind].page.name, item.id)),
+          run: () => go(hrefOf(page.name, item.id)),
         };
       });
+      return items.length > FOUND_PER_KIND ? [...commands, all] : commands;
     };
     const byId = async (kind: (typeof BY_ID)[number], start: string): Promise<Command[]> => {
       const items = await list(kind, createdWith(start), ({ id }) => id.slice(id.indexOf("_") + 1).startsWith(start));
       const { page } = RESOURCES[kind];
-      return items.map((item) => {
+      return items.slice(0, FOUND_PER_KIND).map((item) => {
         const { id, type, event_type: of, url, method, path } = item;
         const object = OBJECT_KINDS.find((known) => known === kind);
         const title = object === undefined ? (type ?? of ?? url ?? `${method} ${path}`) : titleOf(object, item);
@@ -96,8 +111,10 @@ export function useFound(text: string): readonly Command[] | undefined {
     const kinds = BY_ID.filter((kind) => prefix === undefined || prefixOf(kind) === prefix);
     const search = async () => {
       const searches = start === undefined ? OBJECT_KINDS.map(byText) : kinds.map((kind) => byId(kind, start));
-      const results = await Promise.all(searches.map((one) => one.catch(() => [])));
-      if (isCurrent) setFound({ text, commands: results.flat() });
+      const results = await Promise.allSettled(searches);
+      const commands = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+      const [failed] = results.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
+      if (isCurrent) setFound({ text, commands, error: failed && asCallError(failed.reason) });
     };
     const timer = setTimeout(() => void search(), SEARCH_MILLISECONDS);
     return () => {
@@ -105,7 +122,8 @@ export function useFound(text: string): readonly Command[] | undefined {
       clearTimeout(timer);
     };
   }, [text]);
-  return text.length < 2 ? [] : found.text === text ? found.commands : undefined;
+  if (text.length < 2) return { commands: [] };
+  return found.text === text ? found : undefined;
 }
 
 /** The beginning of an ID, with its prefix or without. */

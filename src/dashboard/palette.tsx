@@ -178,7 +178,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...cliCommands(wanted),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
     ...matching,
-    ...(found ?? []),
+    ...(found?.commands ?? []),
     ...documented,
   ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group));
   const run = (command: Command | undefined) => {
@@ -246,10 +246,16 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </>
         ))}
       </ul>
-      {commands.length === 0 && (
+      {found?.error !== undefined ? (
         <p class="soft" role="status">
-          {found === undefined ? "Searching…" : "Nothing found. The beginning of an ID finds its object."}
+          Your data could not be searched. {found.error.message}
         </p>
+      ) : (
+        commands.length === 0 && (
+          <p class="soft" role="status">
+            {found === undefined ? "Searching…" : "Nothing found. Search by email, name, amount or ID."}
+          </p>
+        )
       )}
       <p class="palette-keys soft" aria-hidden="true">
         <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> close

@@ -42,7 +42,7 @@ export function useObjects(kind: ObjectKind | undefined, ids: readonly (string |
       const found = new Map(data.map((item) => [item.id, item]));
       for (const id of unread) keep(id, found.get(id) ?? null);
     } catch {
-      // The list shows IDs instead, and the next page that is read asks again.
+      // The next page that is read asks again.
       for (const id of unread) requested.delete(id);
       return;
     }

@@ -109,6 +109,7 @@ const SHAPES = {
   canceled: "off",
   delivered: "good",
 } as const;
+/** For more deliveries, a bar shows the share of each state. */
 const MAX_DOTS = 8;
 
 /** Returns the newest deliveries of some events to each receiver; undefined until those of all are known. */
@@ -154,13 +155,21 @@ export function OutcomeOf(props: {
   }
   return (
     <span class="status">
-      <span class="dots" aria-hidden="true">
-        {sampleOf(all.toReversed()).map((state, index) => (
-          <span key={index} class={SHAPES[state]}>
-            <span class="dot" />
-          </span>
-        ))}
-      </span>
+      {all.length > MAX_DOTS ? (
+        <span class="share" aria-hidden="true">
+          {states.toReversed().map((state) => (
+            <span key={state} class={SHAPES[state]} style={{ flexGrow: all.filter((one) => one === state).length }} />
+          ))}
+        </span>
+      ) : (
+        <span class="dots" aria-hidden="true">
+          {all.toReversed().map((state, index) => (
+            <span key={index} class={SHAPES[state]}>
+              <span class="dot" />
+            </span>
+          ))}
+        </span>
+      )}
       <span>{worst}</span>
       {all.length > 1 && (
         <span class="soft of-total">
@@ -170,11 +179,4 @@ export function OutcomeOf(props: {
       )}
     </span>
   );
-}
-
-/** Returns as many as there are dots, in the same proportions, with the first and the last. */
-function sampleOf<Item>(items: readonly Item[]): readonly Item[] {
-  if (items.length <= MAX_DOTS) return items;
-  const step = (items.length - 1) / (MAX_DOTS - 1);
-  return Array.from({ length: MAX_DOTS }, (_dot, index) => items[Math.round(index * step)]!);
 }

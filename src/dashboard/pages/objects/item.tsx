@@ -13,7 +13,7 @@ import { useEndpoints } from "../../api/endpoints.ts";
 import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
-import { None, ObjectLink, RowTime, Status } from "../../components/values.tsx";
+import { None, ObjectLink, RowTime, Status, Unknown } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { type EventsOf, useEventsOf } from "../events/find.ts";
@@ -75,10 +75,11 @@ function idIn(item: Item | null | undefined, name: string | undefined): string |
   return typeof value === "string" ? value : null;
 }
 
-/** An object that a row refers to, by its title. */
-function Reference({ of, id, find }: { of: ObjectKind; id: string | null; find: FindObject }) {
-  const item = id === null ? undefined : find(id);
-  if (id === null || item === undefined) return <ObjectLink id={id} />;
+/** An object that a row refers to, by its title; undefined until it is known which one. */
+function Reference({ of, id, find }: { of: ObjectKind; id: string | null | undefined; find: FindObject }) {
+  if (id === null) return <None />;
+  const item = id === undefined ? undefined : find(id);
+  if (id === undefined || item === undefined) return <Unknown />;
   if (item === null) return <span class="soft" title={id}>{`Deleted ${nounOf(of)}`}</span>;
   const title = titleField(of);
   const { [title]: field } = RESOURCES[of].fields as Readonly<Record<string, Field>>;
@@ -99,13 +100,15 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
   const find = useObjects(own?.of, ids);
   const nextIdOf = (item: Item) => {
     const id = idIn(item, own?.name);
-    return id === null ? null : idIn(find(id), next?.name);
+    const found = id === null ? null : find(id);
+    return found === undefined ? undefined : idIn(found, next?.name);
   };
-  const findNext = useObjects(next?.of, isShown && next !== undefined ? items.map(nextIdOf) : []);
+  const nextIds = isShown && next !== undefined ? items.map((item) => nextIdOf(item) ?? null) : [];
+  const findNext = useObjects(next?.of, nextIds);
   if (!isShown) return [];
   const column: Column<Item> = {
     label: own.field.label,
-    from: "tablet",
+    from: next === undefined ? "tablet" : "desktop",
     isLong: next === undefined,
     cell: (item) => <Reference of={own.of} id={idIn(item, own.name)} find={find} />,
   };

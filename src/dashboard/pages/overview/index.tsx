@@ -1,8 +1,7 @@
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
-import { capitalized, counted } from "../../../contract/words.ts";
 import { inProject } from "../../../contract/shell-command.ts";
-import { capitalized } from "../../../contract/words.ts";
+import { capitalized, counted } from "../../../contract/words.ts";
 import { givenUp, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";

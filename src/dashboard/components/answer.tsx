@@ -81,7 +81,9 @@ function AboutReceiver({ finding, chain }: { finding: Finding; chain: Chain }) {
 }
 
 function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
-  const { subject, evidence, action, fix } = props.finding;
+  const { code, subject, evidence, action, fix } = props.finding;
+  // A retry is rejected again: the command tells why.
+  const isCommandFirst = code === "signature_rejected";
   return (
     <>
       {evidence !== null && (
@@ -91,8 +93,9 @@ function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
       )}
       {action !== null && <p class="advice">{sentence(action)}</p>}
       <div class="row-actions remedy">
-        {props.remedy}
+        {!isCommandFirst && props.remedy}
         {fix !== null && <CommandLine text={fix} />}
+        {isCommandFirst && props.remedy}
       </div>
     </>
   );

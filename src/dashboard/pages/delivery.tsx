@@ -2,12 +2,9 @@ import { isSuccess } from "../../contract/is-success.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { shellWord } from "../../contract/shell-command.ts";
-import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
-import { environmentNow } from "../clock.ts";
 import { useExplanation } from "../api/explanation.ts";
 import { useQuery, useText } from "../api/store.ts";
-import { Action } from "../components/action.tsx";
 import { Answer } from "../components/answer.tsx";
 import { DetailPage } from "../components/detail-page.tsx";
 import { Card, ErrorBox, Facts } from "../components/page.tsx";
@@ -22,16 +19,15 @@ import {
   pretty,
   Raw,
   StatusCode,
-  retryWait,
   WhyLink,
 } from "../components/values.tsx";
-import { count, dateAndTime, dueTime, duration, milliseconds } from "../format.ts";
+import { count, dateAndTime, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { Remedy } from "./remedy.tsx";
+import { isRetryUseless, Remedy } from "./remedy.tsx";
+import { RetryNow } from "./retry-now.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
-  const call = useCall();
   const path = `/v1/deliveries/${encodeURIComponent(id)}`;
   const query = useQuery<Delivery>(path);
   const { data } = query;
@@ -47,24 +43,16 @@ export function DeliveryDetail({ id }: { id: string }) {
       id={id}
       of={query}
       title={data === undefined ? "Delivery" : data.event_type}
-      actions={(data) => (
+      actions={() => (
         <>
           <WhyLink id={id} />
           {canRetry && endpoint.data?.status === "enabled" && (
-            <Action
-              class="primary"
+            <RetryNow
+              id={id}
+              class={isRetryUseless(explanation?.findings[0]) ? "" : "primary"}
               shortcut="r"
-              run={async () => {
-                await call("POST", `${path}/retry`);
-                query.reload();
-                const outcome = await outcomeOfRetry(() => call<Delivery>("GET", path), data);
-                // The first read may have come before the attempt began.
-                query.reload();
-                return outcome;
-              }}
-            >
-              Retry now
-            </Action>
+              onDone={query.reload}
+            />
           )}
         </>
       )}
@@ -123,31 +111,6 @@ function endOf(delivery: Delivery): string | undefined {
 function stampOf(delivery: Delivery | undefined): string {
   const { status, attempt_count: attempts, next_attempt: next, attempting_since: since } = delivery ?? {};
   return JSON.stringify([status, attempts, next, since]);
-}
-
-/** How long the outcome of a retry is waited for: most receivers respond within a second. */
-const OUTCOME_MILLISECONDS = 3000;
-const READ_MILLISECONDS = 300;
-
-/** Returns how an attempt went that was just asked for, or when the next one is due if it is still in progress. */
-async function outcomeOfRetry(
-  read: () => Promise<Delivery>,
-  { status, attempt_count: made }: Delivery,
-): Promise<string> {
-  for (const end = Date.now() + OUTCOME_MILLISECONDS; Date.now() < end;) {
-    const now = await read();
-    if (now.attempt_count > made) {
-      const words = `Attempt ${now.attempt_count}: ${outcomeInWords(now.last_status_code, now.last_error)}.`;
-      return now.next_attempt === null
-        ? words
-        : `${words} Next attempt ${dueTime(Date.parse(now.next_attempt), environmentNow())}.`;
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, READ_MILLISECONDS);
-    });
-  }
-  if (status !== "pending") return "Retrying now; if it fails, retries continue for 3 days";
-  return `Retrying now. If attempt ${made + 1} fails, the next one is due about ${duration(retryWait(made + 1))} later.`;
 }
 
 function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | undefined; isDeleted: boolean }) {

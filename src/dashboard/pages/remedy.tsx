@@ -10,6 +10,12 @@ import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryDialog, retryLabel } from "./bulk.tsx";
 import { EnableDialog } from "./enable.tsx";
+import { RetryNow } from "./retry-now.tsx";
+
+/** Returns true while every retry fails for the same reason: something has to be changed first. */
+export function isRetryUseless(finding: Finding | undefined): boolean {
+  return finding !== undefined && ["signature_rejected", "redirect"].includes(finding.code);
+}
 
 /** A button that does the same as the command of a finding. */
 export function Remedy(props: {
@@ -22,7 +28,7 @@ export function Remedy(props: {
   const { chain, finding, onDone, isOneOfSeveral = false } = props;
   const primary = isOneOfSeveral ? "" : "primary";
   const call = useCall();
-  const { verb, id, only, also = "" } = remedyOf(finding);
+  const { verb, id, only, url, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const counts = chain.statistics?.endpoints.find((one) => one.endpoint === id);
   const { pending = 0, failed_deliveries: failed = 0 } = counts ?? {};
@@ -92,6 +98,19 @@ export function Remedy(props: {
           />
         )
       );
+    case "endpoints update":
+      return (
+        <Action
+          class={primary}
+          run={async () => {
+            await call("PATCH", `/v1/webhook_endpoints/${id}`, { url });
+            onDone();
+            return `The URL is now ${url}`;
+          }}
+        >
+          Change URL
+        </Action>
+      );
     case "endpoints get":
       return (
         <Link class={`button ${primary}`} href={hrefOf("endpoints", id)}>
@@ -115,22 +134,6 @@ export function Remedy(props: {
   }
 }
 
-function RetryNow({ id, class: name, onDone }: { id: string; class?: string; onDone: () => void }) {
-  const call = useCall();
-  return (
-    <Action
-      class={name ?? ""}
-      run={async () => {
-        await call("POST", `/v1/deliveries/${id}/retry`);
-        onDone();
-        return "Retrying now";
-      }}
-    >
-      Retry now
-    </Action>
-  );
-}
-
 /** Next to a command that only shows what is wrong: sends the delivery again, or those of the endpoint. */
 function Again({ chain, subject, onDone }: { chain: Chain; subject: string; onDone: () => void }) {
   const delivery = chain.deliveries.find(({ id }) => id === subject);
@@ -149,6 +152,8 @@ interface Effect {
   id: string;
   /** The only endpoint that a replay is sent to. */
   only?: string | undefined;
+  /** The URL that an endpoint gets. */
+  url?: string | undefined;
   /** What the second command does. */
   also?: string;
 }
@@ -167,6 +172,9 @@ function remedyOf(finding: Finding | undefined): Effect {
   }
   if (name === "events" && verb === "replay" && words[4] === "--endpoint" && words.length === 6) {
     return { verb: "events replay", id, only: words[5] };
+  }
+  if (name === "endpoints" && verb === "update" && words[4] === "--url" && words.length === 6) {
+    return { verb: "endpoints update", id, url: words[5]!.replace(/^'(.*)'$/, "$1") };
   }
   return words.length === 4
     ? { verb: `${name} ${verb}`, id, also: second.split(" ").slice(1, 3).join(" ") }

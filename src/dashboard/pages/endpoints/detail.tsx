@@ -26,6 +26,7 @@ import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
+import { isRetryUseless, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { DisableEndpoint } from "./disable.tsx";
 import { TestEvent } from "./test-event.tsx";
@@ -54,6 +55,11 @@ export function EndpointDetail({ id }: { id: string }) {
     `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
   );
   const isBack = explanation?.findings[0]?.code === "endpoint_recovered";
+  // A working endpoint has waiting deliveries all the time: only after failures they wait for long.
+  const isWaiting = (counts?.pending ?? 0) > 0 && (counts?.failed ?? 0) > 0;
+  const isRetryFirst =
+    !isRetryUseless(explanation?.findings[0]) &&
+    (isWaiting || lost > 0 || (data !== undefined && data.health.failing_since !== null));
   const all = statistics.data?.minutes;
   const shown = all && fitting(all);
   return (
@@ -68,6 +74,7 @@ export function EndpointDetail({ id }: { id: string }) {
           path={path}
           waiting={counts?.pending ?? 0}
           failed={lost}
+          isRetryFirst={isRetryFirst}
           onChange={query.reload}
           onPing={() => deliveries.reload()}
         />
@@ -75,7 +82,14 @@ export function EndpointDetail({ id }: { id: string }) {
     >
       {(endpoint) => (
         <>
-          <Answer explanation={explanation} />
+          <Answer
+            explanation={explanation}
+            remedy={
+              explanation?.findings[0]?.code === "redirect" && (
+                <Remedy chain={explanation.chain} finding={explanation.findings[0]} onDone={query.reload} />
+              )
+            }
+          />
           <div class="dotted">
             <span>{endpoint.url}</span>
             <span>{subscriptionsOf(endpoint.events)}</span>
@@ -153,16 +167,17 @@ function Actions(props: {
   path: string;
   waiting: number;
   failed: number;
+  /** True if that is what to do next. */
+  isRetryFirst: boolean;
   onChange: () => void;
   onPing: () => void;
 }) {
   const call = useCall();
   const go = useGo();
-  const { endpoint, path, waiting, failed, onChange, onPing } = props;
+  const { endpoint, path, waiting, failed, isRetryFirst, onChange, onPing } = props;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
-  // No more attempts are made of what failed before.
-  const isToRetry = endpoint.health.failing_since !== null || failed > 0;
   const isEnabled = endpoint.status === "enabled";
+  const isFailing = endpoint.health.failing_since !== null;
   const close = () => {
     setOpenDialog(undefined);
     onChange();
@@ -189,10 +204,14 @@ function Actions(props: {
           <RetryDeliveries
             endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
             failingSince={endpoint.health.failing_since}
-            {...(isToRetry ? { class: "primary" } : {})}
+            {...(isRetryFirst ? { class: "primary" } : {})}
             {...(waiting + failed > 0 ? { label: retryLabel({ pending: waiting, failed_deliveries: failed }) } : {})}
           />
-          <button type="button" class={isToRetry ? "" : "primary"} onClick={() => setOpenDialog("test")}>
+          <button
+            type="button"
+            class={isRetryFirst || isFailing ? "" : "primary"}
+            onClick={() => setOpenDialog("test")}
+          >
             Send test event
           </button>
         </>

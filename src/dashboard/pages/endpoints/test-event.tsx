@@ -10,28 +10,25 @@ import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { outcomeInWords } from "../../responses.ts";
+import { attemptAfter } from "../retry-now.tsx";
 
 const PING = "webhook_endpoint.ping";
 
 /** An attempt ends within 10 s. */
 const ANSWER_MILLISECONDS = 15_000;
-const POLL_MILLISECONDS = 250;
 
 /** Sends a ping to this endpoint, or in the sandbox an event with a sample object, and reports the response. */
 export function TestEvent({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) {
   const call = useCall();
   const { id, livemode: isLive } = endpoint;
   const [type, setType] = useState<string>(PING);
-  const responseTo = async (event: string) => {
+  const deliveryOf = async (event: string) => {
     const list = withQuery("/v1/deliveries", { event, endpoint: id });
-    for (let waited = 0; waited < ANSWER_MILLISECONDS; waited += POLL_MILLISECONDS) {
-      const [delivery] = (await call<{ data: Delivery[] }>("GET", list)).data;
-      if (delivery !== undefined && delivery.attempt_count > 0) {
-        return [delivery.last_status_code, delivery.last_error] as const;
-      }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
-    }
-    return undefined;
+    return await attemptAfter(
+      0,
+      async () => (await call<{ data: Delivery[] }>("GET", list)).data[0],
+      ANSWER_MILLISECONDS,
+    );
   };
   const types = isLive ? [PING] : [PING, ...EVENT_TYPES.filter((name) => name !== PING)];
   return (
@@ -47,9 +44,9 @@ export function TestEvent({ endpoint, onClose }: { endpoint: WebhookEndpoint; on
             `/v1/webhook_endpoints/${id}/ping`,
             type === PING ? undefined : { type },
           );
-          const response = await responseTo(event.id);
-          const text = response === undefined ? "no response yet" : outcomeInWords(...response);
-          showToast(`${nameOfEndpoint(endpoint)}: ${text}`, response !== undefined && isSuccess(response[0]));
+          const { last_status_code: code = null, last_error: error = null } = (await deliveryOf(event.id)) ?? {};
+          const text = code === null && error === null ? "no response yet" : outcomeInWords(code, error);
+          showToast(`${nameOfEndpoint(endpoint)}: ${text}`, isSuccess(code));
           onClose();
         }}
       >

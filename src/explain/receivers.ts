@@ -4,6 +4,7 @@ import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { type Finding, span, waits } from "./finding.ts";
+import { nameOfEndpoint } from "./endpoint-name.ts";
 
 /** A receiver, as sentences refer to it. */
 export interface Receiver {
@@ -35,10 +36,10 @@ export function isSameReceiver(one: Delivery, other: Delivery): boolean {
   return one.endpoint === other.endpoint && one.listener === other.listener && one.target === other.target;
 }
 
-export function receiverOfEndpoint({ id, url, description, livemode: isLive }: WebhookEndpoint): Receiver {
-  const [, host = url, path = ""] = /^\w+:\/\/([^/?#]+)([^?#]*)/.exec(url) ?? [];
-  const isNamed = description !== null && description.trim() !== "";
-  const name = shorten(isNamed ? description : host + path.replace(/\/$/, ""), MAX_NAME);
+export function receiverOfEndpoint(endpoint: WebhookEndpoint): Receiver {
+  const { id, url, livemode: isLive } = endpoint;
+  const [, host = url] = /^\w+:\/\/([^/?#]+)/.exec(url) ?? [];
+  const name = shorten(nameOfEndpoint(endpoint), MAX_NAME);
   return { endpoint: id, name, url, shownUrl: shorten(url, MAX_URL), host, isLive, again: "retry" };
 }
 

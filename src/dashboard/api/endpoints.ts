@@ -1,5 +1,6 @@
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
+import { nameOfEndpoint } from "../../explain/endpoint-name.ts";
 import { type Pages, usePages } from "./pages.ts";
 
 /** Reads all endpoints that a page can name. */
@@ -7,10 +8,7 @@ export function useEndpoints(): Pages<WebhookEndpoint> {
   return usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100 });
 }
 
-/** Returns the name of an endpoint: its description, or the host and path of its URL. */
-export function nameOfEndpoint({ description, url }: Pick<WebhookEndpoint, "description" | "url">): string {
-  return description?.trim() || url.replace(/^https?:\/\//, "").replace(/\/?([?#].*)?$/, "");
-}
+export { nameOfEndpoint };
 
 const MAX_NAME = 40;
 

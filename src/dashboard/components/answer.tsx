@@ -11,9 +11,17 @@ import { CommandLine, DeliveryState, Status, WithLinks } from "./values.tsx";
  * What happened in one sentence, the evidence, and what to do, with a button for it. Its space is reserved while it is
  * unknown.
  */
-export function Answer({ explanation, remedy }: { explanation: Explanation | undefined; remedy?: ComponentChildren }) {
-  if (explanation === undefined)
-    return <div class="answer unknown" role="status" aria-label="Looking up what happened" />;
+export function Answer(props: {
+  explanation: Explanation | undefined;
+  remedy?: ComponentChildren;
+  /** True if there is something to explain, which takes more room. */
+  isTroubled?: boolean;
+}) {
+  const { explanation, remedy, isTroubled = false } = props;
+  if (explanation === undefined) {
+    const name = isTroubled ? "answer unknown long" : "answer unknown";
+    return <div class={name} role="status" aria-label="Looking up what happened" />;
+  }
   const [finding] = explanation.findings;
   if (finding === undefined) return null;
   return (

@@ -134,11 +134,19 @@ export function Card(props: {
 }
 
 /** What happened to an object, and next to it what it is. On a narrow screen that comes first. */
-export function WithAside({ aside, children }: { aside: ComponentChildren; children: ComponentChildren }) {
+export function WithAside(props: {
+  /** What comes before the details where there is no room beside it. */
+  lead?: ComponentChildren;
+  aside: ComponentChildren;
+  children: ComponentChildren;
+  /** False while the height of the lead is unknown: what is below it would move. */
+  isReady?: boolean;
+}) {
   return (
-    <div class="with-aside">
-      <aside aria-label="Details">{aside}</aside>
-      <div>{children}</div>
+    <div class={props.isReady === false ? "with-aside waiting" : "with-aside"}>
+      {props.lead !== undefined && <div>{props.lead}</div>}
+      <aside aria-label="Details">{props.aside}</aside>
+      <div class="rest">{props.children}</div>
     </div>
   );
 }

@@ -276,6 +276,20 @@ export function Id({ id }: { id: string }) {
   );
 }
 
+/** A URL or path, which breaks after a slash if it can. */
+export function Breakable({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/(?<=[^/:]\/)/).map((part) => (
+        <>
+          {part}
+          <wbr />
+        </>
+      ))}
+    </>
+  );
+}
+
 /** A secret, URL or command on a line of its own, which breaks only between its words. */
 export function CopyLine({ text, what }: { text: string; what: string }) {
   return (
@@ -284,7 +298,9 @@ export function CopyLine({ text, what }: { text: string; what: string }) {
         {text.split(" ").map((word, index) => (
           <>
             {index > 0 && " "}
-            <span>{word}</span>
+            <span>
+              <Breakable text={word} />
+            </span>
           </>
         ))}
       </code>

@@ -10,6 +10,7 @@ import { DetailPage } from "../components/detail-page.tsx";
 import { Card, ErrorBox, Facts } from "../components/page.tsx";
 import { likelyAttempts, Trail } from "../components/trail.tsx";
 import {
+  Breakable,
   ClockTime,
   Copy,
   DeliveryState,
@@ -61,6 +62,7 @@ export function DeliveryDetail({ id }: { id: string }) {
         <>
           <Answer
             explanation={explanation}
+            isTroubled={delivery.status !== "succeeded"}
             remedy={
               endpoint.data?.status === "disabled" &&
               explanation && (
@@ -128,12 +130,7 @@ function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | un
     <>
       <Link href={hrefOf("endpoints", id)}>{nameOfEndpoint(props.endpoint)}</Link>{" "}
       <span class="soft">
-        {props.endpoint.url.split(/(?<=[^/:]\/)/).map((part) => (
-          <>
-            {part}
-            <wbr />
-          </>
-        ))}
+        <Breakable text={props.endpoint.url} />
       </span>
     </>
   );

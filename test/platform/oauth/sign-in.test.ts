@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseRange } from "../../../src/network/addresses.ts";
 import { Passwords } from "../../../src/platform/domain/passwords.ts";
@@ -13,6 +14,15 @@ const MINUTE = 60_000;
 const platform = embeddedPlatform();
 
 const saves = ({ action }: { action: string }) => action === "/account/details";
+
+it("the page without any password asks for none, and runs only the script that copies its command", async () => {
+  const { text, headers } = await new Browser(platform.baseUrl).get("/sign-in");
+  expect(text).not.toContain('type="password"');
+  const [[, script] = [], ...others] = [...text.matchAll(/<script>(.*?)<\/script>/gs)];
+  expect(others).toEqual([]);
+  const hash = createHash("sha256").update(script!).digest("base64");
+  expect(headers.get("content-security-policy")).toContain(`script-src 'sha256-${hash}';`);
+});
 
 describe("email and password", () => {
   let owner: Browser;

@@ -84,6 +84,7 @@ export function EndpointDetail({ id }: { id: string }) {
         <>
           <Answer
             explanation={explanation}
+            isTroubled={endpoint.status === "disabled" || endpoint.health.failing_since !== null}
             remedy={
               explanation?.findings[0]?.code === "redirect" && (
                 <Remedy chain={explanation.chain} finding={explanation.findings[0]} onDone={query.reload} />

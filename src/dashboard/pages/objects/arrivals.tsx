@@ -104,11 +104,32 @@ function commonStatus(deliveries: readonly Delivery[]): { status?: string } {
   return first === undefined || others.length > 0 ? {} : { status: first };
 }
 
+/** The rest of the page waits for it at most this long. */
+const WAIT_MILLISECONDS = 1500;
+
+/** Returns true once it is known what arrived, or takes too long. */
+export function useIsSettled({ events }: AboutObject): boolean {
+  const [isLate, setLate] = useState(false);
+  const [wasKnown, setKnown] = useState(false);
+  const { items: endpoints } = useEndpoints();
+  const isKnown = events && deliveriesOf(events.map((event) => event.id)) !== undefined && endpoints !== undefined;
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), WAIT_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, []);
+  useEffect(() => {
+    if (isKnown) setKnown(true);
+  }, [isKnown]);
+  return isLate || wasKnown || isKnown === true;
+}
+
 /** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */
 export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id: string; about: AboutObject }) {
   const { items: endpoints } = useEndpoints();
   const all = events && deliveriesOf(events.map((event) => event.id));
-  if (events === undefined || all === undefined || endpoints === undefined) return <div class="answer unknown" />;
+  if (events === undefined || all === undefined || endpoints === undefined) {
+    return <div class="answer unknown long" />;
+  }
   const missing = all.filter(({ status }) => status !== "succeeded");
   const noun = nounOf(kind);
   const referring = referringKinds(kind).map(([other]) => other);

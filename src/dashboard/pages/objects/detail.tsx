@@ -25,7 +25,7 @@ import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { useOutcomes } from "../events/outcomes.tsx";
 import { Remedy } from "../remedy.tsx";
-import { type AboutObject, Arrivals, referringKinds, useEventsAbout } from "./arrivals.tsx";
+import { type AboutObject, Arrivals, referringKinds, useEventsAbout, useIsSettled } from "./arrivals.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
 import { ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
@@ -39,6 +39,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const { explanation, again } = useExplanation(isRoot ? undefined : data && id);
   const readOutcomes = useOutcomes();
   const about = useEventsAbout(kind, isRoot ? data && id : undefined, readOutcomes);
+  const isSettled = useIsSettled(about);
   return (
     <DetailPage
       page={page.name}
@@ -51,6 +52,17 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
         <>
           <Headline kind={kind} item={item} />
           <WithAside
+            isReady={!isRoot || isSettled}
+            lead={
+              <Card
+                title="Webhooks"
+                note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
+                {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
+              >
+                {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
+                {explanation !== undefined && <Trail chain={explanation.chain} />}
+              </Card>
+            }
             aside={
               <>
                 <Card title="Details">
@@ -64,14 +76,6 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
               </>
             }
           >
-            <Card
-              title="Webhooks"
-              note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-              {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
-            >
-              {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
-              {explanation !== undefined && <Trail chain={explanation.chain} />}
-            </Card>
             <Also
               explanation={explanation}
               remedyOf={(finding) =>
@@ -130,9 +134,11 @@ function Json({ item }: { item: Item }) {
   );
 }
 
-/** The headline shows the first field, and the state. */
+/** The headline shows the first field, the name and the state. */
 function factsOf(kind: ObjectKind, item: Item) {
-  const fields = shownFields(kind).filter(([name, { type }]) => name !== titleField(kind) && type !== "status");
+  const fields = shownFields(kind).filter(
+    ([name, { type }]) => name !== titleField(kind) && type !== "status" && type !== "text",
+  );
   return [
     ...fields
       .filter(([name, { output }]) => !(output && item[name] === null))

@@ -3,6 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { asCallError, type CallError } from "../api/call.ts";
 import { filter, route } from "../router.tsx";
 import { Dialog } from "./dialog.tsx";
+import { isUnreachable } from "./outage.tsx";
 import { ErrorBox } from "./page.tsx";
 import { showToast } from "./toasts.tsx";
 
@@ -53,7 +54,7 @@ export function Action({ children, run, class: name = "", disabled = false, labe
     <button
       type="button"
       class={name}
-      disabled={disabled}
+      disabled={disabled || isUnreachable.value}
       aria-disabled={isBusy}
       aria-label={label}
       data-shortcut={shortcut}
@@ -74,11 +75,16 @@ interface ConfirmationProps {
 }
 
 /** A button that asks for confirmation first. */
-export function ConfirmedAction({ children, class: name, disabled, ...confirmation }: ConfirmationProps & ActionProps) {
+export function ConfirmedAction({
+  children,
+  class: name,
+  disabled = false,
+  ...confirmation
+}: ConfirmationProps & ActionProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class={name} disabled={disabled} onClick={() => setOpen(true)}>
+      <button type="button" class={name} disabled={disabled || isUnreachable.value} onClick={() => setOpen(true)}>
         {children}
       </button>
       {isOpen && <Confirmation {...confirmation} onClose={() => setOpen(false)} />}
@@ -126,7 +132,7 @@ export function DialogButton(props: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class={props.class} onClick={() => setOpen(true)}>
+      <button type="button" class={props.class} disabled={isUnreachable.value} onClick={() => setOpen(true)}>
         {props.label}
       </button>
       {isOpen && props.dialog(() => setOpen(false))}

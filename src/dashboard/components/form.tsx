@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { asCallError, type CallError } from "../api/call.ts";
+import { asCallError, CallError } from "../api/call.ts";
 import { useOnce } from "./action.tsx";
 import { ErrorBox } from "./page.tsx";
 
@@ -44,7 +44,7 @@ export function Field(props: FieldProps) {
     onInput: (event: Event) => props.onInput((event.currentTarget as HTMLInputElement).value),
   };
   return (
-    <div class="field">
+    <div class="field" data-field={props.name}>
       <label for={id}>{props.label}</label>
       {props.options !== undefined ? (
         <select {...shared}>
@@ -90,6 +90,13 @@ function isOf(pointer: string, name: string): boolean {
   return pointer === `/${name}` || pointer.startsWith(`/${name}/`);
 }
 
+/** Returns an error without what it says about some fields; undefined if it says nothing else. */
+function withoutFields(error: CallError, names: readonly string[]): CallError | undefined {
+  const left = error.fields.filter(({ pointer }) => !names.some((name) => isOf(pointer, name)));
+  if (left.length === error.fields.length) return error;
+  return left.length === 0 ? undefined : new CallError(error.status, { detail: error.message, errors: left });
+}
+
 /** A form that makes one call. Errors of fields are shown next to them. */
 export function Form(props: {
   submit: string;
@@ -103,8 +110,11 @@ export function Form(props: {
 }) {
   const form = useRef<HTMLFormElement>(null);
   const [error, setError] = useState<CallError>();
+  /** Fields whose values were changed since. */
+  const [changed, setChanged] = useState<readonly string[]>([]);
   const { isBusy, act } = useOnce(async () => {
     setError(undefined);
+    setChanged([]);
     try {
       await props.run();
     } catch (problem) {
@@ -114,18 +124,23 @@ export function Form(props: {
   useEffect(() => {
     if (error !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error]);
-  const isShownBeside = error?.fields.some(({ pointer }) => props.fields.some((name) => isOf(pointer, name))) === true;
+  const shown = error && withoutFields(error, changed);
+  const isShownBeside = shown?.fields.some(({ pointer }) => props.fields.some((name) => isOf(pointer, name))) === true;
   return (
     <form
       ref={form}
       noValidate
+      onInput={({ target }) => {
+        const name = (target as HTMLElement).closest<HTMLElement>("[data-field]")?.dataset["field"];
+        if (error !== undefined && name !== undefined) setChanged([...changed, name]);
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         act();
       }}
     >
-      {props.children(error)}
-      {error !== undefined && !isShownBeside && <ErrorBox error={error} />}
+      {props.children(shown)}
+      {shown !== undefined && !isShownBeside && <ErrorBox error={shown} />}
       {isShownBeside && (
         <p class="sr-only" role="alert">
           Correct the marked fields.

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Identity } from "../../contract/schemas/account.ts";
 import { inProject } from "../../contract/shell-command.ts";
 import { useQuery } from "../api/store.ts";
+import { clockOffset } from "../clock.ts";
 import { clockTime } from "../format.ts";
 
 /** True while the platform cannot be reached. */
@@ -49,8 +50,9 @@ function Notice({ onRetry }: { onRetry: () => void }) {
     <section class="outage answer bad" role="alert">
       <p>The platform cannot be reached.</p>
       <p class="evidence">
-        What you see is from {clockTime(since)}. The page tries again every two seconds, and continues as soon as there
-        is a connection. On your own machine, start the platform again as before, with{" "}
+        Nothing was loaded since {clockTime(since)}
+        {clockOffset.value > 0 && ", in real time"}. The page tries again every two seconds, and continues as soon as
+        there is a connection. On your own machine, start the platform again as before, with{" "}
         <code>{inProject("service dev")}</code> or <code>{inProject("service serve")}</code> and the same flags.
       </p>
       <div class="row-actions remedy">

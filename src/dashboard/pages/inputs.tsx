@@ -217,8 +217,7 @@ function LocalHint() {
   return (
     <>
       <code>{inProject("service listen --forward-to localhost:3000")}</code> gets events to your machine without an
-      endpoint. A local endpoint works only in the sandbox of a platform that runs with{" "}
-      <code>--allow-private-targets</code>.
+      endpoint.
     </>
   );
 }
@@ -265,7 +264,7 @@ function SubscriptionsField(props: {
     );
   };
   return (
-    <fieldset class="checks">
+    <fieldset class="checks" data-field="events">
       <legend>{label}</legend>
       {box("*", "* (all)")}
       {/* All of them are covered by the one above. */}

@@ -16,6 +16,7 @@ import { Also, Answer } from "../../components/answer.tsx";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
+import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { Time, Unknown } from "../../components/values.tsx";
 import { duration, milliseconds, percent } from "../../format.ts";
@@ -211,13 +212,14 @@ function Actions(props: {
           <button
             type="button"
             class={isRetryFirst || isFailing ? "" : "primary"}
+            disabled={isUnreachable.value}
             onClick={() => setOpenDialog("test")}
           >
             Send test event
           </button>
         </>
       ) : (
-        <button type="button" class="primary" onClick={() => setOpenDialog("enable")}>
+        <button type="button" class="primary" disabled={isUnreachable.value} onClick={() => setOpenDialog("enable")}>
           Enable and replay
         </button>
       )}

@@ -11,6 +11,7 @@ import { Also, Answer } from "../../components/answer.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
+import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
@@ -53,6 +54,7 @@ export function EventDetail({ id }: { id: string }) {
           type="button"
           class={explanation?.findings[0]?.fix == null ? "primary" : ""}
           data-shortcut="r"
+          disabled={isUnreachable.value}
           onClick={() => setReplaying(true)}
         >
           Replay

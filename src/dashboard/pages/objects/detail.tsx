@@ -18,6 +18,7 @@ import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Also, Answer } from "../../components/answer.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
+import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, Facts, WithAside } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
@@ -178,7 +179,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
   return (
     <>
       {updatable && (
-        <button type="button" onClick={() => setOpenDialog("edit")}>
+        <button type="button" disabled={isUnreachable.value} onClick={() => setOpenDialog("edit")}>
           Edit
         </button>
       )}
@@ -203,7 +204,13 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
             const name = index === 0 ? "primary" : "";
             if (action.takes !== undefined) {
               return (
-                <button key={verb} type="button" class={name} onClick={() => setOpenDialog({ verb, action })}>
+                <button
+                  key={verb}
+                  type="button"
+                  class={name}
+                  disabled={isUnreachable.value}
+                  onClick={() => setOpenDialog({ verb, action })}
+                >
                   {action.label}
                 </button>
               );

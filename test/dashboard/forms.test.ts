@@ -171,6 +171,17 @@ it("the form of an endpoint says how events reach an app on the user's machine",
   await hint.waitFor();
 });
 
+it("the error of a field disappears once its value changes, and says what this platform accepts", async () => {
+  const { page } = board;
+  await board.show("sandbox/endpoints?create=1");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("URL").fill("ftp://example.com/webhooks");
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
+  await dialog.getByText("must begin with https:// or http://").waitFor();
+  await dialog.getByLabel("URL").fill("https://example.com/webhooks");
+  await expect.poll(() => dialog.locator(".field-error").count()).toBe(0);
+});
+
 it("the form of an endpoint shows which types a wildcard covers", async () => {
   const { page } = board;
   await board.show("sandbox/endpoints?create=1");

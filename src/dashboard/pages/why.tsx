@@ -1,7 +1,9 @@
 import { useEffect } from "preact/hooks";
+import { OBJECT_KINDS, pathOf } from "../../contract/resources.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
 import { withQuery } from "../api/call.ts";
+import type { Item } from "../api/objects.ts";
 import { useExplanation } from "../api/explanation.ts";
 import { wholeList } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
@@ -13,6 +15,7 @@ import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../compo
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
+import { titleOf } from "./objects/item.tsx";
 import { ListenerResults } from "./listeners.tsx";
 import { RunningOperations } from "./operations.tsx";
 import { Remedy } from "./remedy.tsx";
@@ -37,6 +40,8 @@ export function Why() {
   const kind = explainedKind(id);
   const known = useEndpoints().items?.find((endpoint) => endpoint.id === id);
   const isEvent = kind === "event";
+  const object = OBJECT_KINDS.find((one) => one === kind);
+  const { data: item } = useQuery<Item>(object && `${pathOf(object)}/${id}`);
   const { explanation, error, again } = useExplanation(isEvent ? undefined : kind && id);
   // The page of an event is its explanation.
   useEffect(() => {
@@ -58,7 +63,8 @@ export function Why() {
       title="Explanation"
       back={{
         href: hrefOfId(id) ?? hrefOf(""),
-        label: nameIn(chain) ?? (known === undefined ? id : nameOfEndpoint(known)),
+        label:
+          nameIn(chain) ?? (known !== undefined ? nameOfEndpoint(known) : object && item ? titleOf(object, item) : id),
       }}
       actions={
         <button type="button" onClick={again}>

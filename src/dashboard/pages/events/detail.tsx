@@ -33,7 +33,7 @@ export function EventDetail({ id }: { id: string }) {
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
   const { explanation, again } = useExplanation(event?.id);
   const request = explanation?.chain.request;
-  // What each receiver needs comes before the deliveries.
+  // What each receiver needs comes before the picture and the deliveries.
   const hasCauses = explanation?.findings[0]?.code === "undelivered";
   const also = (
     <Also
@@ -89,8 +89,8 @@ export function EventDetail({ id }: { id: string }) {
                 </span>
               )}
             </div>
-            {explanation !== undefined && <Trail chain={explanation.chain} />}
             {hasCauses && also}
+            {explanation !== undefined && <Trail chain={explanation.chain} />}
             <Card title="Deliveries">
               <DeliveryTable
                 label="Deliveries of this event"

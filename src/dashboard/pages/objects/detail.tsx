@@ -41,6 +41,17 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const readOutcomes = useOutcomes();
   const about = useEventsAbout(kind, isRoot ? data && id : undefined, readOutcomes);
   const isSettled = useIsSettled(about);
+  // What each receiver needs comes before the picture.
+  const hasCauses = explanation?.findings[0]?.code === "undelivered";
+  const trail = explanation && <Trail chain={explanation.chain} />;
+  const also = (
+    <Also
+      explanation={explanation}
+      remedyOf={(finding) =>
+        explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
+      }
+    />
+  );
   return (
     <DetailPage
       page={page.name}
@@ -55,14 +66,18 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
           <WithAside
             isReady={!isRoot || isSettled}
             lead={
-              <Card
-                title="Webhooks"
-                note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-                {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
-              >
-                {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
-                {explanation !== undefined && <Trail chain={explanation.chain} />}
-              </Card>
+              <>
+                <Card
+                  title="Webhooks"
+                  note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
+                  {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
+                >
+                  {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
+                  {!hasCauses && trail}
+                </Card>
+                {hasCauses && also}
+                {hasCauses && trail}
+              </>
             }
             aside={
               <>
@@ -77,12 +92,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
               </>
             }
           >
-            <Also
-              explanation={explanation}
-              remedyOf={(finding) =>
-                explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
-              }
-            />
+            {!hasCauses && also}
             {referringKinds(kind).map(([other, field]) => (
               <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
             ))}

@@ -63,7 +63,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await page.getByRole("button", { name: "Edit" }).click();
       await page.getByLabel("Name").fill("Ada King");
       await page.getByRole("button", { name: "Save" }).click();
-      await page.locator(".facts").getByText("Ada King").waitFor();
+      await page.locator(".answer.object").getByText("Ada King").waitFor();
       await page.getByRole("region", { name: "Events of this object" }).getByText("customer.updated").waitFor();
 
       await api("POST", "/v1/customers", { email: "grace@example.com" });

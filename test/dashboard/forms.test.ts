@@ -24,7 +24,7 @@ it("a form sends only what was changed since it was opened", async () => {
   await dialog.getByLabel("Phone").fill("+493012345678");
   await api("PATCH", `/v1/customers/${id}`, { name: "Ada King", metadata: { crm_id: "c-1", plan: "max" } });
   // The page behind the form shows the change.
-  await page.locator(".facts").getByText("Ada King").waitFor();
+  await page.locator(".answer.object").getByText("Ada King").waitFor();
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.locator(".facts").getByText("+493012345678").waitFor();
   expect((await api("GET", `/v1/customers/${id}`)).body).toMatchObject({

@@ -26,13 +26,13 @@ export function RetryNow(props: { id: string; class?: string; shortcut?: string;
         await call("POST", `${path}/retry`);
         onDone();
         const delivery = await attemptAfter(made, read, OUTCOME_MILLISECONDS);
+        // The page may have been read before the attempt began or ended.
+        onDone();
         if (delivery === undefined) {
           return status === "pending"
             ? `Retrying now. If attempt ${made + 1} fails, the next one is due about ${duration(retryWait(made + 1))} later.`
             : "Retrying now; if it fails, retries continue for 3 days";
         }
-        // The page may have been read before the attempt ended.
-        onDone();
         const { attempt_count: attempt, last_status_code: code, last_error: error, next_attempt: next } = delivery;
         const due = next === null ? "" : ` Next attempt ${dueTime(Date.parse(next), environmentNow())}.`;
         showToast(`Attempt ${attempt}: ${outcomeInWords(code, error)}.${due}`, isSuccess(code));

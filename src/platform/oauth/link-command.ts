@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { inProject } from "../../contract/shell-command.ts";
 import { isLoopback } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 
@@ -20,5 +21,5 @@ export function linkCommandOf({ headers, socket }: IncomingMessage, exact: strin
     PROXY_HEADERS.every((name) => headers[name] === undefined);
   return isHere && exact !== undefined
     ? { text: exact, note: undefined }
-    : { text: "service serve link", note: "If the platform was started with --database, add the same one." };
+    : { text: inProject("service serve link"), note: "If the platform was started with --database, add the same one." };
 }

@@ -40,8 +40,9 @@ export function buttonForm(
 
 /** Shows the command that prints a sign-in link. */
 export function commandLine({ text, note }: LinkCommand): Html {
+  const words = text.split(" ").map((word, index) => html`${index > 0 && " "}<span>${word}</span>`);
   return html`<div class="command">
-      <pre><code>${text}</code></pre>
+      <pre><code>${words}</code></pre>
       ${COPY_BUTTON}
     </div>
     ${note !== undefined && html`<p class="soft">${note}</p>`}`;

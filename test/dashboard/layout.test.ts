@@ -12,7 +12,7 @@ import { fillHostileAccount, MARKUP, type Pages } from "./support/hostile-accoun
 const PICTURES = fileURLToPath(new URL("../../test-results/dashboard/", import.meta.url));
 const isPictured = volume(1, 0) === 1;
 const WIDTHS = { wide: 1440, narrow: 390 };
-const OTHER_WIDTHS = [360, 1920];
+const OTHER_WIDTHS = [360, 768, 1024, 1920];
 
 interface View {
   width: keyof typeof WIDTHS;

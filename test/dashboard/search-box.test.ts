@@ -62,6 +62,27 @@ it("one search box finds objects, pages by other names, the page's actions, and 
   await expect.poll(() => new URL(page.url()).search).toBe("");
 });
 
+it("the search box leads to further matches, and says if data could not be searched", async () => {
+  const { page, api } = board;
+  for (let number = 1; number <= 5; number++)
+    await api("POST", "/v1/customers", { email: `many-${number}@example.com` });
+  await board.openPalette();
+  const box = page.getByRole("dialog").getByRole("combobox");
+  const all = page.getByRole("option", { name: "All customers that match “many-”" });
+  await page.route("**/v1/customers?*", (route) => route.abort());
+  await box.fill("many-");
+  await page.getByText("Your data could not be searched. The platform cannot be reached.").waitFor();
+  expect(await all.count()).toBe(0);
+  await page.unroute("**/v1/customers?*");
+  await box.fill("many");
+  await box.fill("many-");
+  await all.click();
+  await page.getByRole("heading", { level: 1, name: "Customers" }).waitFor();
+  for (let number = 1; number <= 5; number++) {
+    await page.getByRole("link", { name: `many-${number}@example.com` }).waitFor();
+  }
+});
+
 it("the search box finds the beginning of an ID and the documentation, but no part of a random ID", async () => {
   const { page, api } = board;
   const [customer] = (await api("GET", "/v1/customers?limit=1")).body.data;

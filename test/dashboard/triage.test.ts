@@ -267,6 +267,8 @@ it("the page of an event shows each receiver that did not get it: its state, the
       return [command!.x - (button!.x + button!.width), Math.abs(command!.y - button!.y) < 8];
     })
     .toEqual([8, true]);
+  await block.getByRole("button", { name: "Retry now" }).click();
+  await page.getByText(/^Attempt \d+: 500 Internal Server Error\. Next attempt /).waitFor();
 });
 
 it("a search for deliveries names an unknown filter, and leads to the events with a value", async () => {

@@ -112,7 +112,8 @@ export function useIsSettled({ events }: AboutObject): boolean {
   const [isLate, setLate] = useState(false);
   const [wasKnown, setKnown] = useState(false);
   const { items: endpoints } = useEndpoints();
-  const isKnown = events && deliveriesOf(events.map((event) => event.id)) !== undefined && endpoints !== undefined;
+  const deliveries = events && deliveriesOf(events.map((event) => event.id));
+  const isKnown = deliveries !== undefined && endpoints !== undefined;
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), WAIT_MILLISECONDS);
     return () => clearTimeout(timer);
@@ -120,7 +121,7 @@ export function useIsSettled({ events }: AboutObject): boolean {
   useEffect(() => {
     if (isKnown) setKnown(true);
   }, [isKnown]);
-  return isLate || wasKnown || isKnown === true;
+  return isLate || wasKnown || isKnown;
 }
 
 /** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */

@@ -60,7 +60,7 @@ export async function explain(
   return { chain, explanation };
 }
 
-function apiOf(client: Client): ChainApi {
+export function apiOf(client: Client): ChainApi {
   return {
     get: async (path) => (await client.request<unknown>({ method: "GET", path })).body,
     problemOf: (error) =>

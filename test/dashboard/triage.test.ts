@@ -251,6 +251,13 @@ it("a replay goes first to the endpoints that an event did not reach, and says w
   expect([await toLate(), await toHealthy()]).toEqual([2, 1]);
 });
 
+it("the explanation without an ID is that of the newest failure", async () => {
+  const { page } = board;
+  await board.show("sandbox/why");
+  await page.locator(".answer.bad").waitFor();
+  expect(page.url()).toMatch(/\/why\/dlv_\w+$/);
+});
+
 it("the page of an event shows each receiver that did not get it: its state, the cause, and what to do", async () => {
   const { page, api } = board;
   await board.show("sandbox");

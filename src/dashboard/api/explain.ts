@@ -16,3 +16,5 @@ export async function explain(api: ChainApi, id: string, time: TimeFormat): Prom
   const chain = await readChain(api, id, kind);
   return { chain, findings: diagnose(chain, time) };
 }
+
+export { newestFailure } from "../../explain/newest-failure.ts";

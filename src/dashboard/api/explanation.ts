@@ -1,4 +1,6 @@
 import { useEffect } from "preact/hooks";
+import type { Environment } from "../../contract/environments.ts";
+import type { ChainApi } from "../../explain/chain.ts";
 import { environmentNow } from "../clock.ts";
 import { localTime } from "../format.ts";
 import { environment } from "../router.tsx";
@@ -21,6 +23,20 @@ const MAX_ENTRIES = 50;
 
 const entries = new Map<string, Entry>();
 environment.subscribe(() => entries.clear());
+
+function apiIn(of: Environment): ChainApi {
+  return {
+    get: (path) => call(of, "GET", path),
+    problemOf: (error) => (error instanceof CallError ? error : undefined),
+  };
+}
+
+/** Returns the ID of what failed last, as `service why` finds it; undefined if nothing failed. */
+export async function findNewestFailure(): Promise<string | undefined> {
+  const { newestFailure } = await import("./explain.ts");
+  const { id, dead } = await newestFailure(apiIn(environment.value));
+  return id ?? dead;
+}
 
 /** Reads the explanations that are shown. */
 const readers = new Set<() => Promise<void>>();
@@ -52,9 +68,7 @@ export function useExplanation(
     try {
       // The engine is loaded with the first explanation.
       const { explain } = await import("./explain.ts");
-      const get = (path: string) => call(of, "GET", path);
-      const problemOf = (error: unknown) => (error instanceof CallError ? error : undefined);
-      const explanation = await explain({ get, problemOf }, id, (at) => localTime(at, environmentNow()));
+      const explanation = await explain(apiIn(of), id, (at) => localTime(at, environmentNow()));
       // A later read may have been faster.
       if (entry.readAt !== readAt) return;
       Object.assign(entry, { explanation, error: undefined, stamp });

@@ -1,10 +1,10 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { OBJECT_KINDS, pathOf } from "../../contract/resources.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
 import { withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
-import { useExplanation } from "../api/explanation.ts";
+import { findNewestFailure, useExplanation } from "../api/explanation.ts";
 import { wholeList } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Also, Answer } from "../components/answer.tsx";
@@ -47,11 +47,21 @@ export function Why() {
   useEffect(() => {
     if (isEvent) go(hrefOf("events", id), { replace: true });
   }, [isEvent]);
-  if (isEvent) return null;
+  const [isFound, setFound] = useState(false);
+  // Without an ID, the newest failure is explained.
+  useEffect(() => {
+    setFound(false);
+    if (id !== "") return;
+    findNewestFailure()
+      .then((newest) => newest !== undefined && go(hrefOf("why", newest), { replace: true }))
+      .catch(() => {})
+      .finally(() => setFound(true));
+  }, [id]);
+  if (isEvent || (id === "" && !isFound)) return null;
   if (kind === undefined) {
     return (
       <Page title="Explanation">
-        <Empty icon="search" title={id === "" ? "Nothing to explain yet" : "There is nothing to explain about this ID"}>
+        <Empty icon="search" title={id === "" ? "No failed deliveries" : "There is nothing to explain about this ID"}>
           <p>Open a delivery, request or endpoint and choose Explain.</p>
         </Empty>
       </Page>

@@ -18,7 +18,6 @@ import type { RequestLog } from "../../../contract/schemas/request-log.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
-import { isSameReceiver } from "../../../explain/receivers.ts";
 import { attemptsOf, shortError } from "../../../explain/attempts.ts";
 import { type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
@@ -51,47 +50,24 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
-/** Deliveries of each status whose last attempts are compared. */
-const MAX_CANDIDATES = 10;
-
-/**
- * Returns the delivery, or the event that a listener has not delivered, with the newest failed attempt that no later
- * success has made up for; undefined if there is none. A delivery to a deleted endpoint comes last: it needs no action.
- */
-async function newestFailure(context: Context): Promise<string | undefined> {
+/** Returns the ID of what failed last, or of an event without a receiver; undefined if there is nothing to explain. */
+async function newestTrouble(context: Context): Promise<string | undefined> {
   const { output } = context;
   const client = await context.client();
   const get: Get = async <Body>(path: string, query: Record<string, string | number>) =>
     (await client.request<Body>({ method: "GET", path, query })).body;
-  const listed = await Promise.all(
-    ["failed", "retrying"].map(async (status) => {
-      const { data } = await get<{ data: Delivery[] }>(PATH, { status, limit: MAX_CANDIDATES });
-      return Promise.all(data.map(({ id }) => get<Delivery>(`${PATH}/${id}`, {})));
-    }),
-  );
-  // The newest first: a listener reports a delivery only after its last attempt.
-  const { listener_results: results } = await get<Statistics>(pathOf("statistics"), {});
-  const [retried] = results.map(({ event, attempts }) => ({ id: event, key: keyOf(attempts.at(-1)?.at, event) }));
-  const keyOfDelivery = (one: Delivery) => keyOf(attemptsOf(one).at(-1)?.at ?? one.created, one.id);
-  let dead: string | undefined;
-  for (const failed of listed.flat().sort((a, b) => (keyOfDelivery(a) < keyOfDelivery(b) ? 1 : -1))) {
-    if (retried !== undefined && retried.key > keyOfDelivery(failed)) break;
-    const { data } = await get<{ data: Delivery[] }>(PATH, { event: failed.event, status: "succeeded" });
-    if (data.some((one) => isSameReceiver(one, failed))) continue;
-    if (await isToDeleted(failed, get)) {
-      dead ??= failed.id;
-      continue;
-    }
-    const status = failed.status === "pending" ? "retrying" : failed.status;
-    const more = listed.flat().length > 1 ? `. For all: service deliveries list --status ${status}` : "";
-    output.note(`Newest failure: ${failed.id}${more}`);
-    return failed.id;
-  }
-  const held = retried === undefined ? await ifAllowed(newestUnreceived(get)) : undefined;
-  const id = retried?.id ?? held?.id;
+  const { apiOf } = await import("../../explanation.ts");
+  const { newestFailure } = await import("../../../explain/newest-failure.ts");
+  const { id, status, dead } = await newestFailure(apiOf(client));
   if (id !== undefined) {
-    output.note(held?.note ?? `Newest failure: ${id}`);
+    const more = status === undefined ? "" : `. For all: service deliveries list --status ${status}`;
+    output.note(`Newest failure: ${id}${more}`);
     return id;
+  }
+  const held = await ifAllowed(newestUnreceived(get));
+  if (held !== undefined) {
+    output.note(held.note);
+    return held.id;
   }
   const more = (output.quiet ? undefined : await ifAllowed(failedRequest(get))) ?? "";
   if (dead === undefined) output.notice(`No failed deliveries.${more}`);
@@ -100,17 +76,6 @@ async function newestFailure(context: Context): Promise<string | undefined> {
 }
 
 type Get = <Body>(path: string, query: Record<string, string | number>) => Promise<Body>;
-
-async function isToDeleted({ endpoint }: Delivery, get: Get): Promise<boolean> {
-  if (endpoint === null) return false;
-  try {
-    await get(`${pathOf("webhook_endpoint")}/${endpoint}`, {});
-    return false;
-  } catch (error) {
-    if (error instanceof ApiError) return error.status === 404;
-    throw error;
-  }
-}
 
 /** Returns undefined for what the credential may not read. */
 async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefined> {
@@ -146,14 +111,9 @@ async function failedRequest(get: Get): Promise<string> {
   return `\nThe newest failed API request: ${printable([method, path, status, code ?? ""].join(" ").trim())}\n${shellCommand`To explain it: service why ${id}`}`;
 }
 
-/** Returns what sorts by time. Attempts have whole seconds; IDs sort by time after their prefix of four characters. */
-function keyOf(at: string | undefined, id: string): string {
-  return `${at} ${id.slice(4)}`;
-}
-
 async function runWhy(context: Context, named: string | undefined): Promise<void> {
   const { output } = context;
-  const id = named ?? (await newestFailure(context));
+  const id = named ?? (await newestTrouble(context));
   if (id === undefined) return;
   const { explain } = await import("../../explanation.ts");
   const target = await context.projectTarget();

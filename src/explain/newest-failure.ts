@@ -9,7 +9,7 @@ const PATH = pathOf("delivery");
 /** Deliveries of each status whose last attempts are compared. */
 const MAX_CANDIDATES = 10;
 
-export interface NewestFailure {
+interface NewestFailure {
   /** The delivery, or the event that a listener has not delivered; undefined if nothing failed. */
   id: string | undefined;
   /** The status of the delivery, if others have failed too. */

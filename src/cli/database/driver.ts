@@ -9,8 +9,20 @@ import { dataDirectory } from "../settings/read.ts";
 import { createFolder } from "../../files/folders.ts";
 import { DRIVER, driverFolder, loadSqlite } from "../../platform/index.ts";
 
-/** The prebuilt files need no script and no compiler. The lockfile pins their digests. */
-const NPM = ["ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
+/**
+ * The prebuilt files need no script and no compiler. The lockfile pins their digests. Without a network, npm's own
+ * retries would take more than a minute.
+ */
+const NPM = [
+  "ci",
+  "--ignore-scripts",
+  "--prefer-offline",
+  "--fetch-retries=0",
+  "--no-audit",
+  "--no-fund",
+  "--loglevel=error",
+];
+const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)\b/;
 
 /** `service db install-driver`: installs the SQLite driver with npm, unless this Node.js already has an SQLite. */
 export async function runInstallDriver(context: Context): Promise<void> {
@@ -45,6 +57,7 @@ function isPresent(env: Context["env"]): Promise<boolean> {
 
 async function install(context: Context): Promise<void> {
   const data = dataDirectory(context.env);
+  context.output.note("Downloading SQLite from npm…");
   createFolder(data);
   const folder = join(data, DRIVER.folder);
   const fresh = mkdtempSync(`${folder}.`);
@@ -68,8 +81,13 @@ async function runNpm(folder: string, { env, signal }: Context): Promise<void> {
     if (code !== 0) throw new Error(messageOf(printed) ?? `npm exited with ${code}`);
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    throw new UserError(`Cannot install ${DRIVER.name} ${DRIVER.version}: ${(cause as Error).message}`, {
-      hint: "npm must be installed and its registry reachable. Or use Node.js 22.13 or later.",
+    const { message } = cause as Error;
+    const isOffline = OFFLINE.test(message);
+    const failure = isOffline ? "No connection to npm's registry" : message;
+    throw new UserError(`Cannot install ${DRIVER.name} ${DRIVER.version}: ${failure}`, {
+      hint: isOffline
+        ? `Connect to the network and try again, or use Node.js 22.13 or later. npm: ${message}`
+        : "npm must be installed and its registry reachable. Or use Node.js 22.13 or later.",
       code: "driver_not_installed",
       cause,
     });

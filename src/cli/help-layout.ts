@@ -185,12 +185,13 @@ function footer(command: Command, isRoot: boolean): string {
       "",
     ].join("\n");
   }
-  const hasMore = rareFlags(command).some(({ hidden }) => hidden);
+  const more = rareFlags(command).filter(({ hidden }) => hidden).length;
   return [
-    command.commands.length > 0
-      ? `For help on a command: ${pathOf(command)} <command> --help`
-      : "For the global flags: service --help",
-    ...(hasMore ? [`For all flags: ${pathOf(command).replace(" ", " help ")} --all`] : []),
+    ...(command.commands.length > 0 ? [`For help on a command: ${pathOf(command)} <command> --help`] : []),
+    ...(more > 0
+      ? [`For ${more} more ${more === 1 ? "flag" : "flags"}: ${pathOf(command).replace(" ", " help ")} --all`]
+      : []),
+    "For the global flags: service --help",
     "",
   ].join("\n");
 }

@@ -44,11 +44,11 @@ describe("the help of every command", () => {
     expect(await help("customers", "get")).not.toContain("Fields");
     expect(await help("customers", "list")).toContain("Fields");
     expect(await help("serve")).not.toContain("--drain-delay");
-    expect(await help("serve")).toMatch(/^For all flags: service help serve --all$/m);
+    expect(await help("serve")).toMatch(/^For \d+ more flags: service help serve --all$/m);
     const { stdout } = await runCli(["help", "clock", "advance", "--all"]);
     expect(stdout).toContain("--idempotency-key <key>");
-    expect(stdout).not.toContain("For all flags");
-    expect(await help("whoami")).not.toContain("For all flags");
+    expect(stdout).not.toMatch(/more flags?:/);
+    expect(await help("whoami")).not.toMatch(/more flags?:/);
     expect((await runCli(["version"])).exitCode).toBe(0);
     expect((await runCli(["clock", "cancel", "--help"])).exitCode).toBe(0);
   });

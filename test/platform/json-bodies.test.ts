@@ -68,6 +68,12 @@ describe("bodies of the wrong shape", () => {
     ]);
   });
 
+  it("reports wrong values before unknown fields", async () => {
+    const response = await api("POST", "/v1/orders", { foo: 1, amount: 1999, currency: "euro" });
+    expect(response.body.errors).toMatchObject([{ pointer: "/currency" }, { pointer: "/foo" }]);
+    expect(response.body.detail).toMatch(/^currency must be .* 1 more error/);
+  });
+
   it("lists every wrong field with its path", async () => {
     const response = await api("POST", "/v1/customers", { email: 5, name: [], metadata: { a: 1 } });
     expect(response.body.errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([

@@ -32,7 +32,7 @@ function compileCheck(schema: TSchema): Check {
     if (excess.length === 0 && validator.Check(value)) return [];
     const errors = validator.Errors(value);
     const reported = new Set<string>();
-    const found = [...excess, ...errors.flatMap((error) => describe(error, errors, value))];
+    const found = [...errors.flatMap((error) => describe(error, errors, value)), ...excess];
     // What the library rejects is rejected, even if its errors are of no use.
     if (found.length === 0) return [{ pointer: "", code: "invalid", detail: "is not valid" }];
     return found.filter(

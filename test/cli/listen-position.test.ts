@@ -57,11 +57,26 @@ describe("--since last", () => {
     expect(inTime.stderr()).not.toMatch(skipped);
     const missed = await trigger("customer.created", 1, env);
     const late = await startListener(env, args);
+    await expect.poll(late.stderr).toMatch(skipped);
     await late.interrupt();
-    expect(late.stderr()).toMatch(skipped);
     const again = await startListener(env, [...args, "--since", "last"]);
     await got(missed);
     await again.interrupt();
+  });
+
+  it("names no event that the sandbox does not have, as after a reset", async () => {
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: createConfigDir() };
+    const args = ["listen", "--forward-to", on.receiver.url];
+    const first = await startListener(env, args.slice(1));
+    await got(await trigger("customer.created", 1, env));
+    await first.interrupt();
+    expect(await runCli(["sandbox", "reset", "--yes"], { env })).toMatchObject({ exitCode: 0 });
+    for (const isEmpty of [true, false]) {
+      if (!isEmpty) await trigger("customer.created", 1, env);
+      const { stderr, exitCode } = await runCli([...args, "--", process.execPath, "-e", "0"], { env });
+      expect(exitCode).toBe(0);
+      expect(stderr).not.toContain("skipped");
+    }
   });
 
   it("does not warn about events that another session is forwarding", async () => {

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { pathOf } from "../../contract/resources.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
 import { createFolder } from "../../files/folders.ts";
 import type { Context } from "../context.ts";
 import { replaceDurably } from "../../files/replace.ts";
@@ -12,9 +15,9 @@ export interface StartPosition {
   start(): string;
   /**
    * Records the position at which a listener without `--since` starts. Warns if that skips events, unless another
-   * session, which may have received them, is connected.
+   * session, which may have received them, is connected. Never rejects.
    */
-  startedAt(cursor: string, others: number): void;
+  startedAt(cursor: string, others: number): Promise<void>;
   /** Saves a position. It is on disk a moment later. */
   moved(cursor: string): void;
   /** Resolves once the last position is on disk. */
@@ -57,10 +60,10 @@ export function openStartPosition({
       warn("This listener has not run before, so there is no position to resume from. Starting now.");
       return "now";
     },
-    startedAt(cursor, others) {
+    async startedAt(cursor, others) {
       if (last === undefined || last === cursor) return;
       skippedTo = cursor;
-      if (others > 0) return;
+      if (others > 0 || !(await hasEvent(last, context))) return;
       // With subscriptions, the newest event may be of another type.
       const arrived = events.length === 0 ? "Events arrived" : "Events may have arrived";
       warn(`${arrived} since this listener last ran; they are skipped. To receive them, pass --since ${last}`);
@@ -74,6 +77,37 @@ export function openStartPosition({
 
 /** Each port and path that is listened for has a position. */
 const MAX_POSITIONS = 50;
+
+const SECOND = 1000;
+/** The most that a page of a list has. */
+const PAGE = 100;
+
+/**
+ * Returns true if the platform has an event: it has none from before a reset of the sandbox, or of another platform at its
+ * address. A list is read, because a 404 would be a failed request in the log.
+ */
+async function hasEvent(id: string, context: Context): Promise<boolean> {
+  if (!isId("event", id)) return false;
+  const second = Math.floor(timeOfId(id) / SECOND) * SECOND;
+  const query = {
+    created_after: formatTimestamp(Math.max(0, second - SECOND)),
+    created_before: formatTimestamp(second + SECOND),
+    limit: PAGE,
+  };
+  try {
+    const client = await context.client();
+    const { body } = await client.request<{ data: { id: string }[] }>({
+      method: "GET",
+      path: pathOf("event"),
+      query,
+      isBackground: true,
+    });
+    return body.data.some((event) => event.id === id);
+  } catch {
+    return false;
+  }
+}
+
 /** Positions are written at most this often. Events handled since the last write are sent again after a crash. */
 const SAVE_MS = 250;
 

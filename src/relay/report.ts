@@ -16,6 +16,8 @@ export interface Summary {
   forwarded: number;
   /** Forwards that got another response, or none. */
   failed: number;
+  /** Failed forwards that had retries left when the run ended. */
+  unretried: number;
   /** Events that waited when the run ended, and were not forwarded. */
   waiting: number;
   /** Failed events that a manual resend then delivered. */

@@ -83,6 +83,11 @@ export class Run {
     this.#connection.start();
   }
 
+  /** Resolves once every event that was received has been forwarded, or has failed for good. */
+  settled(): Promise<void> {
+    return this.#dispatcher.settled();
+  }
+
   /** Waits for the forwards in flight, each within its time limit, sends their acknowledgements, and ends the run. */
   stop(): Promise<RunEnd> {
     void this.#windUp().then(() => this.#connection.close());

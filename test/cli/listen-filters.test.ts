@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";
 import { spawnCli } from "../support/run-cli.ts";
@@ -77,6 +80,23 @@ describe("service listen --fail-on-error", () => {
     await order(1);
     await listener.record(({ event }) => event === "forwarded");
     expect(await listener.interrupt()).toBe(exitCode);
+  });
+
+  it("makes the retries of a forward after the command has ended", async () => {
+    const url = await receiverThat({ status: 500 }, { status: 200 });
+    let openGate = (): void => {};
+    const isHit = new Promise<void>((resolve) => (openGate = resolve));
+    const gate = createServer((_request, response) => void isHit.then(() => response.end())).listen(0, "127.0.0.1");
+    await once(gate, "listening");
+    onTestFinished(() => void gate.close());
+    const wait = `fetch("http://127.0.0.1:${(gate.address() as AddressInfo).port}", { headers: { Connection: "close" } })`;
+    const args = ["--forward-to", url, "--fail-on-error", "--", process.execPath, "-e", wait];
+    const listener = await startListener(cli.platform.env, args);
+    await order(1);
+    await listener.record(({ event, status }) => event === "forwarded" && status === 500);
+    openGate();
+    expect(await listener.ended).toBe(0);
+    expect(listener.records.at(-1)).toMatchObject({ event: "summary", received: 1, forwarded: 1, failed: 0 });
   });
 
   it("exits with the code of a failed command", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../network/clock.ts";
 import type { ForwardingOptions } from "../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../relay/port-advisor.ts";
@@ -42,6 +43,8 @@ export interface ListenFlags extends ForwardingFlags {
 }
 
 const DEFAULT_WAIT_SECONDS = 30;
+/** How long `--fail-on-error` waits for retries after the command: longer than the default ones take. */
+const MAX_RETRIES_MS = 60_000;
 
 export interface ListeningOptions {
   flags: ListenFlags;
@@ -71,6 +74,8 @@ export class Listening {
   #childEnd: ChildEnd | undefined;
   #failure: { error: unknown } | undefined;
   #failedForwards = 0;
+  /** Those of them that had retries left. */
+  #unretried = 0;
 
   /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */
   constructor(options: ListeningOptions, context: Context) {
@@ -134,6 +139,7 @@ export class Listening {
       else this.#run.start();
       const { error, summary } = await this.#run.ended;
       this.#failedForwards = summary.failed;
+      this.#unretried = summary.unretried;
       if (error !== undefined) this.#fail(explainListenError(error, platform, flags.wait !== undefined));
       await this.#child?.ended;
     } finally {
@@ -195,16 +201,28 @@ export class Listening {
 
   async #onReady(ready: Ready): Promise<void> {
     const { flags, command, setup } = this.#options;
-    if (flags.since === undefined) this.#position.startedAt(ready.cursor, ready.others);
+    const warned = flags.since === undefined ? this.#position.startedAt(ready.cursor, ready.others) : undefined;
     void this.#readClock();
     const secret = setup.secret ?? ready.secret;
     await this.#files.ready(secret, setup.target);
-    if (command.length === 0) return;
+    if (command.length === 0) return warned;
     const { ChildCommand } = await import("../process/foreground.ts");
     if (this.#context.signal.aborted || this.#failure !== undefined) return;
     this.#child = new ChildCommand(command, { [SECRET_VARIABLE]: secret }, this.#context);
     this.#childEnd = await this.#child.ended;
+    if (flags.failOnError && this.#childEnd.exitCode === 0) await this.#awaitRetries();
     await this.#run.stop();
+    await warned;
+  }
+
+  /** Lets retries follow the end of the command: only a forward that fails for good is a failure. */
+  async #awaitRetries(): Promise<void> {
+    const { signal } = this.#context;
+    const limit = new AbortController();
+    const end = AbortSignal.any([signal, limit.signal]);
+    const isOver = delay(MAX_RETRIES_MS, undefined, { signal: end }).catch(() => {});
+    await Promise.race([this.#run.settled(), this.#run.ended, isOver]);
+    limit.abort();
   }
 
   async #readClock(): Promise<void> {
@@ -238,9 +256,11 @@ export class Listening {
       if (exitCode !== 0) throw new SilentExit(exitCode);
     }
     if (this.#options.flags.failOnError && this.#failedForwards > 0) {
-      throw new UserError(`${counted(this.#failedForwards, "forward")} failed after all retries`, {
-        code: "forward_failed",
-      });
+      const when =
+        this.#unretried === 0
+          ? " after all retries"
+          : `; ${this.#unretried} of them had retries left when the listener ended`;
+      throw new UserError(`${counted(this.#failedForwards, "forward")} failed${when}`, { code: "forward_failed" });
     }
     if (this.#childEnd !== undefined) return;
     if (!signal.aborted) return;

@@ -75,7 +75,11 @@ export const command: CommandDefinition = {
       hidden: true,
     }),
     flag("--record <file>", "File to append every event to, for `service listen replay`", { parse: parseFile }),
-    flag("--fail-on-error", "Exit with 1 if a forward failed after all retries", { default: false }),
+    flag(
+      "--fail-on-error",
+      "Exit with 1 if a forward failed after all retries, which are made even if the command has ended (for 60 s)",
+      { default: false },
+    ),
     flag("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", {
       parse: duration(1, MAX_SECONDS),
     }),

@@ -12,7 +12,7 @@ import { causeOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { atStart, everyAttempt, type Finding, isLikely, span, type TimeFormat, waits } from "./finding.ts";
-import { forwardOf, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
+import { forwardOf, forwardTo, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;
@@ -233,7 +233,9 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     subject: id,
     evidence,
     ...finding,
-    ...(isDisabled ? enabling(endpoint) : {}),
+    ...(isDisabled
+      ? afterEnabling(finding, shellCommand`service endpoints enable ${endpoint.id}`, delivery, chain)
+      : {}),
   });
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
@@ -255,7 +257,14 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   if (last === undefined) return notAttempted(delivery, receiver, chain, time);
   const at = lastAttemptTime(last.at, delivery);
   const cause = currentCause({ ...last, delivery: id }, at, receiver, chain);
-  const { code, what, action, fix = again, pause } = cause;
+  const {
+    code,
+    what,
+    action,
+    instead,
+    fix = instead === undefined ? again : forwardTo(delivery.event, instead),
+    pause,
+  } = cause;
   const upcoming =
     since !== null
       ? `has been in progress since ${time(since)}`
@@ -271,6 +280,19 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     return found({ code, summary, action: `${pause}. Wait for the next attempt, or retry once it is back`, fix });
   }
   return found({ code, summary, action, fix });
+}
+
+/** What ended is not sent again by enabling its endpoint, and what was wrong still is. */
+function afterEnabling({ action, fix }: Answer, enable: string, delivery: Delivery, chain: Chain) {
+  const then = "nable the endpoint and retry the delivery";
+  const advice =
+    action === null || action === "Retry now"
+      ? `E${then}`
+      : /, then retry$|^Retry it(?=,)/.test(action)
+        ? action.replace(/, then retry$/, `, then e${then}`).replace(/^Retry it,/, `E${then},`)
+        : `${action}. Then e${then}`;
+  const correction = fix?.startsWith("service endpoints update ") === true ? [fix] : [];
+  return { action: advice, fix: [...correction, enable, againOf(delivery, chain)].join(" && ") };
 }
 
 /** Returns the command that sends a delivery again. */

@@ -242,6 +242,24 @@ describe("service why for a delivery and its event", () => {
     });
   });
 
+  it("gives the whole fix for a failed delivery to a disabled endpoint", async () => {
+    const endpoint = await world.endpoint("/500", undefined, "Billing");
+    const { event } = await world.order();
+    await advanceClock(world.api, 4 * 86_400);
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
+    const [delivery] = await world.deliveries(`event=${event.id}`);
+    const answer = await world.why(delivery!.id);
+    expect(answer).toMatchObject({
+      code: "receiver_error",
+      summary: expect.stringMatching(/^Billing responded with 500; all \d+ attempts failed, and no retries are left$/),
+      action: "Fix the error in the receiver, then enable the endpoint and retry the delivery",
+      fix: `service endpoints enable ${endpoint} && service deliveries retry ${delivery!.id}`,
+    });
+    repaired.add("/500");
+    await world.run(answer.fix);
+    await expect.poll(async () => (await world.why(event.id)).code).toBe("delivered");
+  });
+
   it("reports that a 410 response disabled the endpoint", async () => {
     const endpoint = await world.endpoint("/410", undefined, "Billing");
     const { deliveries } = await world.order();

@@ -195,6 +195,6 @@ describe("the screen of service listen", () => {
     const second = await startPlatformOn(database, port);
     onTestFinished(async () => void (await second.stop()));
     await screen.shows("● Connected");
-    await screen.shows(/Reconnected after [\d.]+ (s|ms); caught up on 0 events/);
+    await screen.shows(/Reconnected after [\d.]+ (s|ms); no new events/);
   });
 });

@@ -73,7 +73,8 @@ export function explainLines(id: string, { layout }: LineContext, output: Pick<O
 
 /** Returns how long the connection was lost, and how many events were missed. */
 export function restoredText({ downtimeMs, caughtUp }: Extract<Report, { event: "restored" }>): string {
-  return `after ${formatDuration(downtimeMs)}; caught up on ${counted(caughtUp, "event")}`;
+  const missed = caughtUp === 0 ? "no new events" : `caught up on ${counted(caughtUp, "event")}`;
+  return `after ${formatDuration(downtimeMs)}; ${missed}`;
 }
 
 /** Explains a reset. */

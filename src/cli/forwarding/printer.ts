@@ -79,6 +79,8 @@ function rendererOf(
   let isReady = setup.credentialSource === undefined;
   let isWaiting = false;
   let isExplained = false;
+  /** True once other sessions were mentioned, until the last of them ends. */
+  let isShared = false;
   /** Why the connection is lost, as printed. */
   let lostReason: string | undefined;
   let layout = layoutFor(sink.width(), fold);
@@ -94,6 +96,8 @@ function rendererOf(
       isWaiting = true;
       return waitingLines(report, line);
     }
+    if (report.event === "joined" && isShared) return [];
+    if ("others" in report) isShared = report.others > 0;
     if (report.event === "restored") lostReason = undefined;
     if (report.event === "lost" || report.event === "retrying") {
       // Each attempt to reconnect fails for the same reason.

@@ -238,13 +238,13 @@ async function reportDeliveries(
   const pending = deliveries.filter(({ status }) => status === "pending");
   if (failed.length > 0) {
     throw new UserError(`${countOf(failed, deliveries)} ${failed[0]!.status}`, {
-      hint: shellCommand`For details: service deliveries get ${failed[0]!.id}`,
+      hint: shellCommand`For details: service why ${failed[0]!.id}`,
       code: "delivery_failed",
     });
   }
   if (pending.length > 0) {
     throw new UserError(`${countOf(pending, deliveries)} still pending after ${formatSpan(timeout)}`, {
-      hint: shellCommand`For details: service deliveries get ${pending[0]!.id}\nTo run the retries now: service clock advance 3d`,
+      hint: shellCommand`For details: service why ${pending[0]!.id}\nTo run the retries now: service clock advance 3d`,
       code: "delivery_pending",
     });
   }

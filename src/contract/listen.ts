@@ -102,6 +102,8 @@ export interface ForwardAttempt {
   error?: string;
   duration_ms: number;
   response_excerpt?: string;
+  /** Where a redirect leads. */
+  location?: string;
 }
 
 /** An attempt that was retried, and how many milliseconds before the acknowledgement it ended. */
@@ -208,6 +210,7 @@ const ATTEMPT: Fields = {
   error: "string?",
   duration_ms: "duration",
   response_excerpt: "string?",
+  location: "string?",
 };
 
 const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {

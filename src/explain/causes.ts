@@ -1,5 +1,13 @@
 import { capitalized } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
+import {
+  adviceOn,
+  type ConnectionProblem,
+  isSignIn,
+  mentionsCsrf,
+  NO_CSRF,
+  NO_LOGIN,
+} from "../contract/receiver-hints.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { atStart, type FindingCode, isPage, span } from "./finding.ts";
@@ -20,6 +28,8 @@ export interface Cause {
   action: string;
   /** The command that helps, unless that is sending the event again; null if there is none. */
   fix?: string | null;
+  /** The URL that a listener should forward to instead. */
+  instead?: string | undefined;
   /** The pause that the receiver asks for, as a sentence without its period: an earlier attempt does not help. */
   pause?: string;
 }
@@ -37,31 +47,40 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
 }
 
 const CORRECT_URL = "correct the endpoint's URL";
-const NO_LOGIN = "Let this path verify the signature instead of requiring a login";
 const RESPOND_FIRST = "Return 2xx before any slow work";
 
 /** Errors of a listener have no code. */
-const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode])[] = [
+const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode, ConnectionProblem?])[] = [
   [/^connection refused: nothing listens on (?<hosts>.+)$/s, "connection_refused"],
   [/ did not (respond|complete its response) within | timed out$/, "timeout"],
-  [/ closed the connection before /, "connection_closed"],
-  [/^no TLS connection to /, "tls"],
+  [/ closed the connection before /, "connection_closed", "reset"],
+  [/ sent an invalid HTTP response /, "invalid_response", "invalid_response"],
+  [/^no TLS connection to /, "tls", "tls"],
   [/^the host name of .+ cannot be resolved$/s, "dns"],
-  [/^no network route to /, "unreachable"],
+  [/^no network route to /, "unreachable", "unreachable"],
 ];
 
-function causeOfListener(error: string, { name, again }: Receiver): Cause {
-  const [pattern, code = "delivery_failed"] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
+function causeOfListener(error: string, { name, again, target }: Receiver): Cause {
+  const [pattern, code = "delivery_failed", problem] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
   if (code === "connection_refused") {
     const { hosts = "" } = pattern!.exec(error)!.groups!;
     const action = `Start your application there, then ${again}`;
     return { code, what: `Connection refused: no server is listening at ${asTyped(hosts)}`, action };
   }
-  return {
-    code,
-    what: error === "" ? `${name} did not respond` : capitalized(asTyped(error)),
-    action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then ${again}`,
-  };
+  const what = error === "" ? `${name} did not respond` : capitalized(asTyped(error));
+  // The same target would fail again.
+  if (code === "dns") {
+    return { code, what, action: "Correct the host name in --forward-to, then replay the event", fix: null };
+  }
+  if (code === "tls" && error.endsWith("does not speak TLS")) {
+    const instead = target?.replace(/^https:/, "http:");
+    return { code, what, action: `Use http:// in --forward-to, then ${again}`, instead };
+  }
+  if (problem !== undefined) {
+    const advice = adviceOn(problem, target === undefined ? "" : new URL(target).protocol);
+    return { code, what, action: `${advice} Then ${again}` };
+  }
+  return { code, what, action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then ${again}` };
 }
 
 /** A listener tries both addresses of `localhost`. */
@@ -163,8 +182,6 @@ function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiv
 
 const SIGNATURE = /signature|hmac|whsec|webhook.?secret/i;
 const STALE = /timestamp.*(toleran|too old|expired|outside|future)|toleran/is;
-const CSRF = /csrf/i;
-const SIGN_IN = /\b(log|sign)[_-]?in\b|\bauth\b/i;
 /** Pages of nginx, Cloudflare and others: the application behind them did not respond. */
 const PROXY_PAGE = /<title>[^<]*(bad gateway|service (temporarily )?unavailable|gateway time-?out)/i;
 const PROXY_TEXT = /^(upstream connect error|no healthy upstream)/i;
@@ -257,7 +274,7 @@ function unauthorized(
   { name }: Receiver,
   again: string,
 ) {
-  if (CSRF.test(body ?? "")) return { what, action: `Exempt the path from CSRF protection, then ${again}` };
+  if (mentionsCsrf(body ?? "")) return { what, action: `${NO_CSRF}, then ${again}` };
   if (isPage(body ?? null) || headers?.["cf-ray"] !== undefined) {
     return {
       what: `A firewall or proxy in front of ${name} rejected the request with ${status}`,
@@ -267,9 +284,14 @@ function unauthorized(
   return { what, action: `${NO_LOGIN}, then ${again}` };
 }
 
-function redirect(what: string, location: string | undefined, { endpoint, url }: Receiver, again: string): Cause {
-  const target = location === undefined ? undefined : resolved(location, url);
-  if (SIGN_IN.test(location ?? "")) return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
+function redirect(what: string, location: string | undefined, receiver: Receiver, again: string): Cause {
+  const { endpoint, url } = receiver;
+  const target = location === undefined ? undefined : resolved(location, receiver.target ?? url);
+  if (isSignIn(location)) return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
+  if (target !== undefined && endpoint === null) {
+    const action = "Forward to the redirect's target; redirects are not followed";
+    return { code: "redirect", what, action, instead: target };
+  }
   if (target === undefined || endpoint === null) {
     const action = `Correct ${endpoint === null ? "--forward-to" : "the endpoint's URL"}; deliveries do not follow redirects`;
     return { code: "redirect", what, action, fix: getOf(endpoint) };

@@ -34,7 +34,7 @@ export function ofResult(found: ListenerResult, event: Event, chain: Chain, time
   const forward = forwardOf({ event: id, type, listener }, chain);
   switch (result) {
     case "forwarding":
-      return found.attempts.length > 0 ? retrying(found, id, chain, time) : forwarding(found, event, chain);
+      return found.attempts.length > 0 ? retrying(found, event, chain, time) : forwarding(found, event, chain);
     case "filtered":
       return {
         code: "not_forwarded",
@@ -52,7 +52,8 @@ export function ofResult(found: ListenerResult, event: Event, chain: Chain, time
         fix: forward,
       };
     case "disconnected": {
-      const what = found.attempts.length === 0 ? undefined : lastCause(found, "replay the event").what;
+      const cause = found.attempts.length === 0 ? undefined : lastCause(found, "replay the event", event, chain);
+      const what = cause?.what;
       const end = chain.statistics?.listener_connections.find((one) => one.listener === listener)?.disconnected_at;
       const at = typeof end === "string" ? ` at ${time(end)}` : "";
       return {
@@ -62,9 +63,11 @@ export function ofResult(found: ListenerResult, event: Event, chain: Chain, time
             ? `The listener disconnected${at} before it reported a result for the event`
             : `${what}, and the listener disconnected${at}, before the next attempt`,
         evidence: attemptEvidence(found.attempts, time) ?? `${listener} had the event and did not acknowledge it`,
-        ...(isListened(chain, type)
-          ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
-          : { action: "Forward the event again", fix: forward }),
+        ...(cause?.instead !== undefined
+          ? { action: cause.action, fix: forwardTo(id, cause.instead) }
+          : isListened(chain, type)
+            ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
+            : { action: "Forward the event again", fix: forward }),
       };
     }
   }
@@ -98,21 +101,23 @@ function forwarding({ listener }: ListenerResult, event: Event, chain: Chain): A
   };
 }
 
-function retrying(found: ListenerResult, id: string, { now }: Chain, time: TimeFormat): Answer {
+function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeFormat): Answer {
+  const { id } = event;
   const { attempts, next_attempt: next } = found;
-  const { code, what, action, fix } = lastCause(found, "check the listener's next attempt");
-  const due = next !== null && Date.parse(next) > now ? `at ${time(next)}` : "now";
+  const { code, what, action, fix, instead } = lastCause(found, "check the listener's next attempt", event, chain);
+  const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
   return {
     code,
     summary: `${what}; the listener's next attempt is due ${due}`,
     evidence: attemptEvidence(attempts, time),
     action,
-    fix: fix ?? shellCommand`service why ${id}`,
+    fix: instead !== undefined ? forwardTo(id, instead) : (fix ?? shellCommand`service why ${id}`),
   };
 }
 
-function lastCause({ attempts }: ListenerResult, again: string) {
-  const receiver = { endpoint: null, name: NAME, url: NAME, shownUrl: NAME, host: NAME, isLive: false, again };
+function lastCause({ attempts, listener }: ListenerResult, again: string, { type }: Event, chain: Chain) {
+  const target = urlOf({ type, listener }, chain);
+  const receiver = { endpoint: null, name: NAME, url: NAME, shownUrl: NAME, host: NAME, isLive: false, again, target };
   return causeOf({ ...attempts.at(-1)!, delivery: undefined }, receiver);
 }
 
@@ -170,13 +175,27 @@ export function forwardOf(forwarded: Forwarded, chain: Chain): string {
   return shellCommand`service events replay ${forwarded.event} --forward-to ${target}`;
 }
 
+/** Returns the command that sends an event to a URL. */
+export function forwardTo(event: string, url: string): string {
+  return shellCommand`service events replay ${event} --forward-to ${typed(url)}`;
+}
+
+/** Returns a URL as a person writes it. */
+function typed(url: string): string {
+  return url.replace(/^http:\/\/([^/]+)\/?$/, "$1").replace(/^http:\/\//, "");
+}
+
 /** Returns where a listener forwards events of a type, as a person writes it; undefined if no listener has said so. */
-function targetOf({ type, listener }: Omit<Forwarded, "event">, { statistics }: Chain): string | undefined {
+function targetOf(forwarded: Omit<Forwarded, "event">, chain: Chain): string | undefined {
+  const url = urlOf(forwarded, chain);
+  return url && typed(url);
+}
+
+function urlOf({ type, listener }: Omit<Forwarded, "event">, { statistics }: Chain): string | undefined {
   const connections = statistics?.listener_connections ?? [];
   const own = connections.filter(({ listener: id }) => id === listener);
   const targets = [...own, ...connections].flatMap((one) => one.targets);
-  const url = targets.find(({ events }) => matchesSubscriptions([events], type))?.url;
-  return url?.replace(/^http:\/\/([^/]+)\/?$/, "$1").replace(/^http:\/\//, "");
+  return targets.find(({ events }) => matchesSubscriptions([events], type))?.url;
 }
 
 /** Returns true if a connected listener subscribes to a type, as far as the platform knows. */

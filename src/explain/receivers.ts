@@ -18,6 +18,8 @@ export interface Receiver {
   isLive: boolean;
   /** The verb for sending the event again: `retry`. */
   again: string;
+  /** Where a listener forwards to, if it said so. */
+  target?: string | undefined;
 }
 
 const MAX_URL = 100;
@@ -28,7 +30,8 @@ export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undef
   if (endpoint !== undefined) return receiverOfEndpoint(endpoint);
   const name = delivery.endpoint === null ? "your application" : `the endpoint ${delivery.endpoint}`;
   const again = delivery.endpoint === null ? "replay the event" : "retry";
-  return { endpoint: delivery.endpoint, name, url: name, shownUrl: name, host: name, isLive: delivery.livemode, again };
+  const { endpoint: id, livemode: isLive, target } = delivery;
+  return { endpoint: id, name, url: name, shownUrl: name, host: name, isLive, again, target: target ?? undefined };
 }
 
 /** Returns true if two deliveries are to the same endpoint, or to the same target of a listener. */

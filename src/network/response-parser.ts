@@ -110,7 +110,7 @@ export class ResponseParser {
     const previous = this.#pieces.length === 0 ? bytes : Buffer.concat([...this.#pieces, bytes]);
     // Another protocol may never end its first line.
     if (!PREFIX.startsWith(previous.toString("latin1", 0, PREFIX.length))) {
-      throw new InvalidResponseError(`it starts with ${JSON.stringify(previous.toString("latin1", 0, 20))}`);
+      throw new InvalidResponseError(`it starts with ${JSON.stringify(previous.toString("latin1", 0, 20).trimEnd())}`);
     }
   }
 

@@ -93,7 +93,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #intake: Intake<Event>;
   /** In microseconds, since it counts whole numbers. */
   readonly #latency = createHistogram();
-  readonly #counts = { received: 0, forwarded: 0, failed: 0, resolved: 0, dropped: 0 };
+  readonly #counts = { received: 0, forwarded: 0, failed: 0, unretried: 0, resolved: 0, dropped: 0 };
   /** IDs of events that failed and were not delivered since, oldest first. */
   readonly #failed = new Set<string>();
   /** Added events that are not settled and of which no attempt is in flight. */
@@ -109,6 +109,8 @@ export class Dispatcher<Event extends RelayedEvent> {
   /** Set by `windUp`. */
   #ended: Promise<void> | undefined;
   #end: () => void = () => {};
+  /** Called when nothing waits and nothing is in flight. */
+  #settled: () => void = () => {};
 
   constructor(options: ForwardingOptions, signing: Signing<Event>, outlet: Outlet<Event>) {
     const { clock = systemClock, random = Math.random, routes = [], target, ordered = false, retries = 0 } = options;
@@ -173,7 +175,20 @@ export class Dispatcher<Event extends RelayedEvent> {
     const dropped = [...this.#waiting];
     this.#waiting.clear();
     this.#counts.dropped += dropped.length;
+    this.#notifySettled();
     return dropped;
+  }
+
+  /** Resolves once every added event has been forwarded, has failed for good or was dropped. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#settled = resolve;
+      this.#notifySettled();
+    });
+  }
+
+  #notifySettled(): void {
+    if (this.#waiting.size === 0 && this.#schedule.idle) this.#settled();
   }
 
   /** Drops what has not started. Resolves once the rest has ended. */
@@ -186,6 +201,7 @@ export class Dispatcher<Event extends RelayedEvent> {
       this.#waiting.delete(event);
     }
     this.#counts.failed += this.#retries.size;
+    this.#counts.unretried += this.#retries.size;
     this.#retries.clear();
     if (this.#schedule.idle) this.#end();
     return this.#ended;
@@ -261,15 +277,19 @@ export class Dispatcher<Event extends RelayedEvent> {
       this.#retryAfter(retryInMs, delivery, result);
     }
     if (this.#schedule.idle) this.#end();
+    this.#notifySettled();
   }
 
-  #hintFor({ event, copy }: Delivery<Event>, { status, failure, location }: ForwardResult): string | undefined {
+  #hintFor(
+    { event, copy }: Delivery<Event>,
+    { status, failure, location, excerpt }: ForwardResult,
+  ): string | undefined {
     // A receiver that rejects a forged signature does what it should.
     if (copy === "badsig" || copy === "stale") return undefined;
     if (status === undefined) return failure?.hint;
     const signing = this.#signing;
     const rejected = "headers" in signing ? signing.rejectedHint : undefined;
-    return hintForStatus(status, location, rejected && (() => rejected(event)));
+    return hintForStatus({ status, location, excerpt }, rejected && (() => rejected(event)));
   }
 
   /** Lets a delivery wait for a file descriptor: that counts as no attempt, and is reported once. */
@@ -339,8 +359,8 @@ function retryDelay(attempts: number, random: () => number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS) * (0.8 + 0.4 * random());
 }
 
-function attemptOutcome({ status, failure, durationMs, excerpt }: ForwardResult) {
-  return { status, error: failure?.message, durationMs, excerpt };
+function attemptOutcome({ status, failure, durationMs, excerpt, location }: ForwardResult) {
+  return { status, error: failure?.message, durationMs, excerpt, location };
 }
 
 function forwardedReport(

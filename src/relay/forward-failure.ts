@@ -1,6 +1,7 @@
 import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
 import { describeTlsError, type FailureKind, failureKindOf } from "../network/failures.ts";
 import type { Scheme } from "../webhooks/schemes.ts";
+import { adviceOn, isSignIn, mentionsCsrf, NO_CSRF, NO_LOGIN } from "../contract/receiver-hints.ts";
 import { InvalidResponseError } from "../network/response-parser.ts";
 import { headerIn } from "./forward-headers.ts";
 
@@ -84,17 +85,25 @@ export function describeTimeout(milliseconds: number, isResponding: boolean, url
   };
 }
 
+interface Response {
+  status: number;
+  location?: string | undefined;
+  /** The beginning of its body. */
+  excerpt: string;
+}
+
 /** Returns what to do about an unsuccessful status, if it suggests anything; `rejected` if it suggests a wrong signature. */
 export function hintForStatus(
-  status: number,
-  location: string | undefined,
+  { status, location, excerpt }: Response,
   rejected: () => string = () => OTHER_SECRET,
 ): string | undefined {
   if (status >= 300 && status < 400) {
+    if (isSignIn(location)) return `The receiver redirects to ${location}. ${NO_LOGIN}.`;
     const target = location === undefined ? "" : ` to ${location}`;
     return `The receiver redirects${target}. Redirects are not followed: ${location === undefined ? "respond with 2xx in the receiver itself" : "use the final URL"}.`;
   }
   if (status === 404 || status === 405) return "Check the path: the receiver does not accept POST there.";
+  if (status === 403 && mentionsCsrf(excerpt)) return `${NO_CSRF}.`;
   if (status === 400 || status === 401 || status === 403) return rejected();
   return undefined;
 }
@@ -155,26 +164,14 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
   switch (code) {
     case "refused":
       return `Check that the receiver is running and listens on port ${portOf(url)}.${localhostHint(url, host)}`;
-    case "timeout":
-      return "Return 2xx first and do slow work afterwards.";
-    case "reset":
-      return url.protocol === "http:"
-        ? "Check whether the receiver crashed. If it serves https, use https://."
-        : "Check whether the receiver crashed.";
     case "dns":
       return url.hostname === DOCKER_HOST
         ? `On Linux, start the container with --add-host=${DOCKER_HOST}:host-gateway.`
-        : "Check the spelling of the host name.";
-    case "tls":
-      return "If the receiver serves plain http, use http://. If its certificate is for development only, set NODE_EXTRA_CA_CERTS to the file of its authority, or add --skip-verify.";
-    case "unreachable":
-      return "Check the address, and that this machine can reach its network.";
-    case "invalid_response":
-      return url.protocol === "http:"
-        ? "Check what listens on that port. If it serves https, use https://."
-        : "Check what listens on that port.";
+        : adviceOn(code, url.protocol);
     case "network":
       return "Send the same request manually for details.";
+    default:
+      return adviceOn(code, url.protocol);
   }
 }
 

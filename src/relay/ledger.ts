@@ -1,4 +1,5 @@
 import type { Ack, ForwardAttempt, Retry } from "../contract/listen.ts";
+import { LIMITS } from "../contract/limits.ts";
 import { Queue } from "./queue.ts";
 
 /** How an attempt to forward an event ended. */
@@ -7,6 +8,8 @@ export interface AttemptOutcome {
   error?: string | undefined;
   durationMs: number;
   excerpt?: string | undefined;
+  /** Where a redirect leads. */
+  location?: string | undefined;
 }
 
 /** The result of an event: that of its last attempt. Neither status nor error: received without being forwarded. */
@@ -214,6 +217,7 @@ export function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {
   if (outcome?.status !== undefined) attempt.status_code = outcome.status;
   if (outcome?.error !== undefined) attempt.error = outcome.error;
   if (outcome?.excerpt !== undefined && outcome.excerpt !== "") attempt.response_excerpt = outcome.excerpt;
+  if (outcome?.location !== undefined) attempt.location = outcome.location.slice(0, LIMITS.listenTargetLength);
   return attempt;
 }
 

@@ -5,7 +5,14 @@ import { explained, plain } from "./support/explained.ts";
 
 /** Paths that respond with 500. */
 const failing = new Set<string>();
+const CSRF = "Exempt the path from CSRF protection";
+const HANG_UP = "Check whether the receiver crashed. If it serves https, use https://. Then replay the event";
+const NOT_HTTP = "Check what listens on that port. If it serves https, use https://. Then replay the event";
 const world = explained(({ path }, response) => {
+  if (path === "/302") return void response.writeHead(302, { Location: "/moved" }).end();
+  if (path === "/csrf") return void response.writeHead(403).end("Invalid CSRF token");
+  if (path === "/hang-up") return void response.destroy();
+  if (path === "/not-http") return void response.socket!.end("hello I am not http\r\n");
   const status = failing.has(path) ? 500 : 200;
   response.writeHead(status).end(status === 200 ? "ok" : "the warehouse is closed");
 });
@@ -117,6 +124,38 @@ describe("service why for an event and a listener", () => {
       action: "Start your application there, then replay the event",
       fix: `service events replay ${event.id} --forward-to 127.0.0.1:${port}/a`,
     });
+  });
+
+  it("knows what the listener's own hint knows", async () => {
+    const { receiver } = world;
+    const host = receiver.url.replace("http://", "");
+    const unresolved = "Correct the host name in --forward-to, then replay the event";
+    const again = (event: string, target: string) => `service events replay ${event} --forward-to ${target}`;
+    for (const [target, code, action, fixed] of [
+      [
+        `${receiver.url}/302`,
+        "redirect",
+        "Forward to the redirect's target; redirects are not followed",
+        `${host}/moved`,
+      ],
+      [receiver.url.replace("http:", "https:"), "tls", "Use http:// in --forward-to, then replay the event", host],
+      ["nohost.invalid", "dns", unresolved, null],
+      [`${receiver.url}/hang-up`, "connection_closed", HANG_UP, `${host}/hang-up`],
+      [`${receiver.url}/not-http`, "invalid_response", NOT_HTTP, `${host}/not-http`],
+      [`${receiver.url}/csrf`, "receiver_unauthorized", `${CSRF}, then replay the event`, `${host}/csrf`],
+    ] as const) {
+      const listener = await startListener(world.env, ["--forward-to", target, "--retries", "0"]);
+      const { event } = await world.order(0);
+      const { hint } = await listener.record(({ event: name }) => name === "forwarded");
+      await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+      await listener.interrupt();
+      const fix = fixed === null ? null : again(event.id, fixed);
+      const answer = await world.why(event.id);
+      expect(answer).toMatchObject({ code, action, fix });
+      if (code === "redirect") expect(answer.evidence).toContain("Location: /moved");
+      if (code === "receiver_unauthorized") expect(hint).toBe(`${CSRF}.`);
+      if (code === "connection_closed") expect(action).toContain(hint);
+    }
   });
 
   it("reports that no listener was connected, since when, and how to get the event", async () => {

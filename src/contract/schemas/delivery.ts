@@ -30,7 +30,7 @@ export const Attempt = Type.Object(
     ),
     response_headers: nullable(
       Type.Record(Type.String(), Type.String(), {
-        description: "At most 8,192 characters; null without a response",
+        description: "At most 8,192 characters; null without a response. For a listener: at most `location`",
         examples: [{ "content-length": "2" }],
       }),
     ),

@@ -256,9 +256,16 @@ function attemptColumns(attempt: ForwardAttempt & { at: number }) {
     error: storableOrNull(attempt.error, LIMITS.descriptionLength),
     duration_ms: Math.round(attempt.duration_ms),
     request_headers: null,
-    response_headers: null,
+    response_headers: headersOf(attempt),
     response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
   };
+}
+
+/** A listener reports one header: it shows where to forward instead. */
+function headersOf({ location }: ForwardAttempt): string | null {
+  return location === undefined
+    ? null
+    : JSON.stringify({ location: storableText(location.slice(0, LIMITS.listenTargetLength)) });
 }
 
 function storableOrNull(text: string | undefined, length: number): string | null {

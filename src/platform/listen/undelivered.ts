@@ -14,7 +14,10 @@ export interface FailedAttempts {
   nextAt: number;
 }
 
-interface FailedAttempt extends Pick<Attempt, "status_code" | "error" | "duration_ms" | "response_excerpt"> {
+interface FailedAttempt extends Pick<
+  Attempt,
+  "status_code" | "error" | "duration_ms" | "response_excerpt" | "response_headers"
+> {
   at: number;
 }
 
@@ -25,7 +28,7 @@ export interface Undelivered extends Pick<ListenerResult, "event" | "listener" |
 
 /** Adds an attempt. Only the last one keeps its response, since many events may be retried at once. */
 export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now: number): FailedAttempts {
-  const { retry_in_ms: wait, duration_ms, status_code = null, error = null, response_excerpt = null } = retry;
+  const { retry_in_ms: wait, duration_ms, status_code = null, error = null, response_excerpt = null, location } = retry;
   const attempts = (earlier?.attempts ?? [])
     .slice(1 - LIMITS.earlierAttempts)
     .map((attempt) => ({ ...attempt, response_excerpt: null }));
@@ -34,6 +37,7 @@ export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now
     duration_ms,
     status_code,
     error: error?.slice(0, LIMITS.descriptionLength) ?? null,
+    response_headers: location === undefined ? null : { location: location.slice(0, LIMITS.listenTargetLength) },
     response_excerpt: response_excerpt?.slice(0, LIMITS.deliveryExcerptBytes) ?? null,
   };
   return { attempts: [...attempts, last], nextAt: now + wait };
@@ -45,7 +49,6 @@ export function toListenerResult({ event, listener, result, failed }: Undelivere
     ...attempt,
     at: formatTimestamp(at + offset),
     request_headers: null,
-    response_headers: null,
   }));
   const next = result === "forwarding" && failed !== undefined ? formatTimestamp(failed.nextAt + offset) : null;
   return { event, listener, result, attempts, next_attempt: next };

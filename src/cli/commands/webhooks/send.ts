@@ -171,7 +171,7 @@ function hintFor(
   scheme: Scheme,
 ): string | undefined {
   if (status === undefined) return failure?.hint;
-  return hintForStatus(status, location, () => {
+  return hintForStatus({ status, location, excerpt }, () => {
     const said = saidMistake(excerpt, scheme);
     if (said !== undefined) return said;
     const other =

@@ -271,4 +271,33 @@ describe("service why for an endpoint", () => {
     await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(4);
     expect(plain(await world.why(endpoint))).toMatchObject({ action: null, fix: null });
   });
+
+  it("counts the attempts of the last hour by cause, and quotes a response", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Warehouse");
+    statuses.push(500, 500, 404);
+    for (let count = 0; count < 3; count++) await world.order();
+    expect(plain(await world.why(endpoint))).toEqual({
+      code: "receiver_error",
+      summary:
+        "Warehouse responded with 500; all 3 attempts in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
+      evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
+      action: "Fix the error in the receiver, then retry",
+      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
+    });
+  });
+
+  it("reports since when every attempt has failed", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(...Array<number>(20).fill(500));
+    const { event } = await world.order();
+    for (let count = 1; count < 20; count++) {
+      await world.api("POST", `/v1/events/${event.id}/replay`, { endpoint });
+    }
+    const failing = async () => (await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.health.failing_since;
+    await expect.poll(failing).not.toBeNull();
+    expect(plain(await world.why(endpoint))).toMatchObject({
+      code: "receiver_error",
+      summary: "Billing responded with 500; every attempt since T has failed, and 20 deliveries are waiting",
+    });
+  });
 });

@@ -404,37 +404,3 @@ describe("service why for a delivery and its event", () => {
     expect(plain(await world.why(deliveries[0]!.id)).summary).toMatch(/^The host name receiver\.invalid could not be /);
   });
 });
-
-describe("service why for a failing endpoint", () => {
-  it("counts the attempts of the last hour by cause, and quotes a response", async () => {
-    RESPONSES["/mixed"] = [500, "the warehouse is closed"];
-    const endpoint = await world.endpoint("/mixed", undefined, "Warehouse");
-    await world.order();
-    await world.order();
-    RESPONSES["/mixed"] = [404, "No such route"];
-    await world.order();
-    const answer = plain(await world.why(endpoint));
-    expect(answer).toEqual({
-      code: "receiver_error",
-      summary:
-        "Warehouse responded with 500; all 3 attempts in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
-      evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
-      action: "Fix the error in the receiver, then retry",
-      fix: `service deliveries retry --pending --endpoint ${endpoint}`,
-    });
-  });
-
-  it("reports since when every attempt has failed", async () => {
-    const endpoint = await world.endpoint("/500", undefined, "Billing");
-    const { event } = await world.order();
-    for (let count = 1; count < 20; count++) {
-      await world.api("POST", `/v1/events/${event.id}/replay`, { endpoint });
-    }
-    const failing = async () => (await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.health.failing_since;
-    await expect.poll(failing).not.toBeNull();
-    expect(plain(await world.why(endpoint))).toMatchObject({
-      code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T has failed, and 20 deliveries are waiting",
-    });
-  });
-});

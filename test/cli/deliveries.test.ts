@@ -315,6 +315,6 @@ describe("service trigger --wait", () => {
     const { id: delivery } = await delivered(id, 1);
     expect(stdout).toContain(`DELIVERY\t${delivery}\tpending\t${id}\n`);
     expect(stderr).toContain("Error: 1 of 2 deliveries still pending after 1 s\n");
-    expect(stderr).toContain(`service deliveries get ${delivery}\n`);
+    expect(stderr).toContain(`service why ${delivery}\n`);
   });
 });

@@ -213,7 +213,7 @@ describe("the dashboard's page", () => {
 
   it("redirects to the sign-in page, and back afterwards", async () => {
     const text = await (await page("/dashboard/live/events", "")).text();
-    expect(text).toContain('name="next" value="/dashboard/live/events"');
+    expect(text).toContain('<a href="/dashboard/live/events">Continue here</a>');
   });
 
   it("has small files that are cached for a year under hashed names", async () => {

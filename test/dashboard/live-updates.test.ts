@@ -42,7 +42,7 @@ describe("an open page", () => {
     await page.getByText("No orders yet").waitFor();
     await api("PATCH", `/v1/customers/${customer.id}`, { name: "Ada King" });
     await api("POST", "/v1/orders", { amount: 4200, currency: "EUR", customer: customer.id });
-    await page.locator(".facts").getByText("Ada King").waitFor();
+    await page.getByRole("region", { name: "Summary" }).getByText("Ada King").waitFor();
     await page.getByRole("region", { name: "Orders of this customer" }).getByText("EUR 42.00").waitFor();
   });
 

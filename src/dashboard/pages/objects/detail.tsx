@@ -113,15 +113,21 @@ function Headline({ kind, item }: { kind: ObjectKind; item: Item }) {
     const value = name === undefined ? undefined : item[name];
     return typeof value === "string" && value !== "" ? value : undefined;
   };
-  const [status, code, name] = [ofType("status"), ofType("code"), ofType("text")];
+  const [status, code] = [ofType("status"), ofType("code")];
+  const name = item[nameField(kind) ?? ""];
   return (
     <section class="answer object" aria-label="Summary">
       <p dir="auto">
-        {titleOf(kind, item)} {name !== undefined && <span class="soft">{name} </span>}
+        {titleOf(kind, item)} {typeof name === "string" && <span class="soft">{name} </span>}
         {status !== undefined && <Status status={status} text={code === undefined ? status : `${status}: ${code}`} />}
       </p>
     </section>
   );
+}
+
+/** The first text besides the title, which the headline shows too. */
+function nameField(kind: ObjectKind): string | undefined {
+  return shownFields(kind).find(([name, { type }]) => type === "text" && name !== titleField(kind))?.[0];
 }
 
 /** The object as the API returns it, on request. */
@@ -148,7 +154,7 @@ function Json({ item }: { item: Item }) {
 /** The headline shows the first field, the name and the state. */
 function factsOf(kind: ObjectKind, item: Item) {
   const fields = shownFields(kind).filter(
-    ([name, { type }]) => name !== titleField(kind) && type !== "status" && type !== "text",
+    ([name, { type }]) => name !== titleField(kind) && name !== nameField(kind) && type !== "status",
   );
   return [
     ...fields

@@ -46,7 +46,7 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   if (findings.length > 0 && number > 1) {
     const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}`;
     const [first, ...others] = findings;
-    // What is only likely is said first, after its label.
+    // A likely cause comes first, after its label.
     if (others.length === 0) {
       first!.summary = isLikely(first!) ? `${first!.summary}. ${reached}` : `${reached}. ${first!.summary}`;
     } else findings.unshift(severalFailed(reached, findings, chain));
@@ -282,7 +282,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   return found({ code, summary, action, fix });
 }
 
-/** What ended is not sent again by enabling its endpoint, and what was wrong still is. */
+/** Enabling an endpoint does not send failed deliveries again, and does not repair the receiver. */
 function afterEnabling({ action, fix }: Answer, enable: string, delivery: Delivery, chain: Chain) {
   const then = "nable the endpoint and retry the delivery";
   const advice =

@@ -43,7 +43,7 @@ export function withField<Item>(view: ResourceView<Item>, name: string): Resourc
   return { ...view, fields: [...view.fields, name] };
 }
 
-/** The names for `--fields`, and of which kind of object. The lines of a view have names, too. */
+/** The names that `--fields` accepts, and the kind of object. It also accepts the labels of a view's lines. */
 export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields"> &
   Partial<Pick<ResourceView<unknown>, "details">>;
 

@@ -49,7 +49,7 @@ export function useRedraw(): () => void {
   return useReducer<number, void>((count) => count + 1, 0)[1];
 }
 
-/** Removes what was added first to a map until it has at most this many entries. */
+/** Removes the oldest entries of a map until it has at most this many. */
 export function dropOldest(map: Map<string, unknown>, max: number): void {
   for (const key of map.keys()) {
     if (map.size <= max) break;

@@ -135,11 +135,11 @@ export function Card(props: {
 
 /** What happened to an object, and next to it what it is. On a narrow screen that comes first. */
 export function WithAside(props: {
-  /** What comes before the details where there is no room beside it. */
+  /** Comes first, also on narrow screens, where the details follow below it. */
   lead?: ComponentChildren;
   aside: ComponentChildren;
   children: ComponentChildren;
-  /** False while the height of the lead is unknown: what is below it would move. */
+  /** False until the height of the lead is known. Content below it would move otherwise. */
   isReady?: boolean;
 }) {
   return (

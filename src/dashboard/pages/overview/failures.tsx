@@ -57,7 +57,7 @@ export interface Standing {
   rank: number;
 }
 
-/** Returns the standing of each endpoint, the worst first: what is lost comes before what is retried. */
+/** Returns each endpoint with its state, the worst first: lost deliveries rank above retried ones. */
 export function standingsOf(
   statistics: Statistics,
   endpoints: readonly WebhookEndpoint[] = [],

@@ -59,9 +59,9 @@ export function withCredentials(ready) {
 }
 
 /** Starts the built platform with its defaults: durable, on a file. */
-export async function startService(database = ["--database", join(temporaryFolder(), "platform.db")]) {
+export async function startService(database = ["--database", join(temporaryFolder(), "platform.db")], env = {}) {
   const flags = ["--json", "--port", "0", "--allow-private-targets", "--rate-limit", "0"];
-  return startNode([BIN, "serve", ...flags, ...database]);
+  return startNode([BIN, "serve", ...flags, ...database], { env });
 }
 
 /** Calls a running platform's API with its sandbox key. Throws on an error response. */

@@ -3,8 +3,9 @@
 // The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
 // third of the time that a dozen ES modules take; others send requests, draw tables, and run `service serve`. What only
 // some commands need (the relay, prompts, color …) is next to them as ES modules that load on demand.
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { buildDashboard } from "./build-dashboard.js";
@@ -209,6 +210,8 @@ const builds = await Promise.all([
 await Promise.all([buildWebhooks(root, join(dist, "webhooks")), buildTesting(root, join(dist, "testing"))]);
 writeSqliteDriver(join(dist, "sqlite-driver"));
 
+const currentFiles = new Set(builds.flatMap(({ metafile }) => Object.keys(metafile?.outputs ?? {})));
+prepareForCodeCache(join(dist, "cli"));
 removeStaleChunks(join(dist, "lazy"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
@@ -270,12 +273,28 @@ function divert({ onResolve, resolve }, modules, to) {
   });
 }
 
+/**
+ * Prepares the files of a folder for the cache of compiled code in bin/service.js: each ends with its digest, and what
+ * they import is imported by a file that is not cached, because an import() in a cached script fails on Node.js 20.
+ */
+function prepareForCodeCache(folder) {
+  for (const output of currentFiles) {
+    const file = join(root, output);
+    if (dirname(file) !== folder) continue;
+    const code = readFileSync(file, "utf8");
+    const moved = code.replace(/\bimport\((?="(?:\.\.\/lazy\/|node:|@photostructure\/))/g, "$import(");
+    const content = moved === code ? code : `const $import=name=>require("./import.cjs")(name);${moved}`;
+    const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
+    writeFileSync(file, `${content}// ${digest}\n`);
+  }
+  writeFileSync(join(folder, "import.cjs"), "module.exports = (name) => import(name);\n");
+}
+
 /** Chunks of earlier builds stay for an hour, because a running command may still load them. */
 function removeStaleChunks(folder) {
-  const current = new Set(builds.flatMap(({ metafile }) => Object.keys(metafile?.outputs ?? {})));
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
     const isOld = Date.now() - statSync(file).mtimeMs > 3_600_000;
-    if (isOld && !current.has(relative(root, file))) rmSync(file);
+    if (isOld && !currentFiles.has(relative(root, file))) rmSync(file);
   }
 }

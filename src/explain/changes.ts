@@ -3,11 +3,12 @@ import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { counted } from "../contract/words.ts";
 import { type Cause, causeOf, type Outcome } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import type { EndpointChange } from "./endpoint-change.ts";
 import type { FindingCode } from "./finding.ts";
-import type { Receiver } from "./receivers.ts";
+import { type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import { wasDisabled, withoutDelivery } from "./unsent.ts";
 
 const GONE = 410;
@@ -67,6 +68,34 @@ export function disabledAt(event: Event, chain: Chain): WebhookEndpoint[] {
       ? wasDisabled(endpoint, event)
       : obstacleAt(endpoint, { type, time: timeOfId(id) }, chain)?.why === "disabled",
   );
+}
+
+/** More endpoints are counted instead of named. */
+const MAX_NAMED = 3;
+
+/**
+ * Returns which endpoints an event was not meant for: `Not subscribed: Mailer. Created later: Ledger`; undefined if it
+ * was for all of them, or for none.
+ */
+export function notMeantFor(chain: Chain): string | undefined {
+  const { event, request, listed, endpoints } = chain;
+  // A test event is sent to one endpoint.
+  if (event === undefined || listed.length === 0 || request?.path.endsWith("/ping") === true) return undefined;
+  const missed = { type: event.type, time: timeOfId(event.id) };
+  const reasonOf = (endpoint: WebhookEndpoint) => {
+    if (listed.some((delivery) => delivery.endpoint === endpoint.id)) return undefined;
+    if (timeOfId(endpoint.id) > missed.time) return "Created later";
+    if (!matchesSubscriptions(endpoint.events, event.type)) return "Not subscribed";
+    return obstacleAt(endpoint, missed, chain)?.why === "not subscribed" ? "Subscribed later" : undefined;
+  };
+  const all = [...endpoints.values()].filter((endpoint) => endpoint !== undefined);
+  const parts = (["Not subscribed", "Subscribed later", "Created later"] as const).flatMap((reason) => {
+    const own = all.filter((endpoint) => reasonOf(endpoint) === reason);
+    if (own.length === 0) return [];
+    const names = own.map((endpoint) => receiverOfEndpoint(endpoint).name).join(", ");
+    return `${reason}: ${own.length > MAX_NAMED ? counted(own.length, "endpoint") : names}`;
+  });
+  return parts.length === 0 ? undefined : parts.join(". ");
 }
 
 /** Returns what prevented an endpoint from receiving an event at a time; undefined if its changes do not show it. */

@@ -3,6 +3,7 @@ import { lookUp } from "../contract/ids.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
+import { notMeantFor } from "./changes.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
 import { type Finding, span, type TimeFormat } from "./finding.ts";
@@ -54,7 +55,8 @@ function withoutEvent({ id }: Chain): Finding {
 }
 
 /** Notes that do not answer the question, but explain how the answer looks. */
-function notesOf({ id, clock, missingScopes, kind, event, deliveries }: Chain): Finding[] {
+function notesOf(chain: Chain): Finding[] {
+  const { id, clock, missingScopes, kind, event, deliveries } = chain;
   const notes: Finding[] = [];
   if (missingScopes.length > 0) {
     const flags = missingScopes.flatMap((scope) => ["--scope", scope]);
@@ -66,6 +68,10 @@ function notesOf({ id, clock, missingScopes, kind, event, deliveries }: Chain): 
       action: "Sign in with these scopes",
       fix: shellCommand`service login ${flags}`,
     });
+  }
+  const others = kind === "delivery" ? undefined : notMeantFor(chain);
+  if (others !== undefined) {
+    notes.push({ code: "not_subscribed", subject: id, summary: others, evidence: null, action: null, fix: null });
   }
   // Requests and operations have no time of the test clock.
   const isTimed = event !== undefined || deliveries.length > 0 || kind === "webhook_endpoint";

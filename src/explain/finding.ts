@@ -29,6 +29,7 @@ export type FindingCode =
   | "no_receiver"
   | "not_found"
   | "not_forwarded"
+  | "not_subscribed"
   | "rate_limited"
   | "receiver_error"
   | "receiver_not_found"
@@ -75,6 +76,11 @@ const UNTROUBLED: ReadonlySet<FindingCode> = new Set([
 /** Returns whether an answer is the cause of trouble, not just what happened. */
 export function isTrouble({ code }: Finding): boolean {
   return !UNTROUBLED.has(code);
+}
+
+/** Returns whether an answer only adds to the others, as a line at the end. */
+export function isNote({ code }: Finding): boolean {
+  return code === "clock_ahead" || code === "not_subscribed";
 }
 
 /** Causes that a response suggests, but does not prove. */

@@ -170,6 +170,30 @@ describe("service why for an event", () => {
     expect(await world.why(event.id)).toMatchObject({ summary: "Delivered to both endpoints" });
   });
 
+  it("names the endpoints that the event was not meant for, and counts many", async () => {
+    await world.endpoint("/a", undefined, "Billing");
+    await world.endpoint("/m", ["customer.*"], "Mailer");
+    const ledger = await world.endpoint("/l", ["payment.*"], "Ledger");
+    const { event } = await world.order();
+    await succeeded(event.id);
+    await world.endpoint("/n", ["*"], "Newcomer");
+    await world.api("PATCH", `/v1/webhook_endpoints/${ledger}`, { events: ["order.*"] });
+    const noteOf = async (id: string) => {
+      const { stdout } = await world.service(["why", id, "--json"]);
+      const { findings } = JSON.parse(stdout) as Explanation;
+      return findings.find(({ code }) => code === "not_subscribed")?.summary;
+    };
+    const note = "Not subscribed: Mailer. Subscribed later: Ledger. Created later: Newcomer";
+    expect(await noteOf(event.id)).toBe(note);
+    expect((await world.service(["why", event.id])).stdout).toContain(`\n\n${note}.\n`);
+    for (let i = 0; i < 3; i++) await world.endpoint(`/more/${i}`, ["payment.*"]);
+    const { event: later } = await world.order();
+    expect(await noteOf(later.id)).toBe("Not subscribed: 4 endpoints");
+    await world.clear();
+    await world.endpoint("/a", undefined, "Billing");
+    expect(await noteOf((await world.order()).event.id)).toBeUndefined();
+  });
+
   it("reports after how many attempts the delivery was canceled", async () => {
     await world.endpoint("/a", undefined, "Billing");
     statuses.push(500);

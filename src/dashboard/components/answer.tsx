@@ -1,4 +1,4 @@
-import { type Finding, isLikely, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
+import { type Finding, isLikely, isNote, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
 import type { ComponentChildren } from "preact";
 import type { Chain } from "../../explain/chain.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
@@ -43,7 +43,7 @@ export function Also(props: {
 }) {
   const { explanation, remedyOf } = props;
   const [first, ...others] = explanation?.findings ?? [];
-  const notes = others.filter(({ code }) => code === "clock_ahead");
+  const notes = others.filter(isNote);
   const areCauses = first?.code === "undelivered";
   const rest = others.filter((finding) => !notes.includes(finding) && (!areCauses || finding.code !== "delivered"));
   return (
@@ -61,7 +61,7 @@ export function Also(props: {
         </Card>
       )}
       {notes.map(({ code, summary }) => (
-        <p key={code} class="soft card">
+        <p key={code} class="soft card" dir="auto">
           {sentence(summary)}
         </p>
       ))}

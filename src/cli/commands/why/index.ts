@@ -19,7 +19,7 @@ import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
 import { attemptsOf, shortError } from "../../../explain/attempts.ts";
-import { type Finding, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
+import { type Finding, isNote, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
 const PATH = pathOf("delivery");
 
@@ -142,7 +142,6 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   if (cause !== undefined) lines.push(...findingLines(cause, labelOf(cause), styles, width));
   // A finding about the same ID needs no separate explanation.
   const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
-  const isNote = ({ code }: Finding) => code === "clock_ahead";
   for (const finding of rest.filter(isShown)) {
     const label = cause!.code === "undelivered" && isTrouble(finding) ? labelOf(finding) : "Also";
     if (!isNote(finding)) lines.push("", ...findingLines(finding, label, styles, width));

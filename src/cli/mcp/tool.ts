@@ -103,7 +103,7 @@ function itemOf(kind: ResourceKind): { argument: "id" | "name"; schema: TSchema 
   const idKind = (kind === "request_log" ? "request" : kind) as IdKind;
   const prefix: string | undefined = ID_PREFIXES[idKind];
   if (prefix === undefined) return { argument: "name", schema: Snapshot.properties.name };
-  return { argument: "id", schema: idOf(idKind, { description: `ID of ${withArticle(nounOf(kind))}, ${prefix}…` }) };
+  return { argument: "id", schema: idOf(idKind, `ID of ${withArticle(nounOf(kind))}, ${prefix}…`) };
 }
 
 /** Removes an argument of the tool from those of the API. */

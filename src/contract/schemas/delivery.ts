@@ -1,107 +1,89 @@
 import { type Static, Type } from "typebox";
 import { type StatusOf, statusesOf } from "../resources.ts";
 import {
+  SEARCH_FILTERS,
   Created,
+  decimal,
   idOf,
+  integer,
   listOf,
   listQuery,
   Livemode,
+  named,
   nullable,
-  NULL_IN_EXAMPLES,
+  nullInExamples,
   objectOf,
-  SEARCH_FILTERS,
+  oneOf,
+  several,
+  text,
   timestamp,
 } from "./fields.ts";
 
 export type DeliveryStatus = StatusOf<"delivery">;
 
 /** One POST to a receiver. `status_code` is null without a response, and `error` says why. */
-export const Attempt = Type.Object(
-  {
-    at: timestamp("When it was made"),
-    status_code: nullable(Type.Integer({ description: "Null if there was no response", examples: [200] })),
-    error: nullable(Type.String({ description: "The error; null if there was none" })),
-    duration_ms: Type.Number({ description: "Duration in milliseconds", examples: [23.4] }),
-    request_headers: nullable(
-      Type.Record(Type.String(), Type.String(), {
-        examples: [{ "Content-Type": "application/json", "Service-Delivery-Attempt": "1" }],
-        description: "Request headers, including the signature; null if no request was sent, and for listeners",
-      }),
-    ),
-    response_headers: nullable(
-      Type.Record(Type.String(), Type.String(), {
-        description: "At most 8,192 characters; null without a response. For a listener: at most `location`",
-        examples: [{ "content-length": "2" }],
-      }),
-    ),
-    response_excerpt: nullable(Type.String({ description: "The start of the response body", examples: ["ok"] })),
-  },
-  { $id: "Attempt", description: "One attempt to deliver an event" },
-);
+export const Attempt = named("Attempt", "One attempt to deliver an event", {
+  at: timestamp("When it was made"),
+  status_code: nullable(integer("Null if there was no response", 200)),
+  error: nullable(text("The error; null if there was none")),
+  duration_ms: decimal("Duration in milliseconds", 23.4),
+  request_headers: nullable(
+    Type.Record(Type.String(), Type.String(), {
+      examples: [{ "Content-Type": "application/json", "Service-Delivery-Attempt": "1" }],
+      description: "Request headers, including the signature; null if no request was sent, and for listeners",
+    }),
+  ),
+  response_headers: nullable(
+    Type.Record(Type.String(), Type.String(), {
+      description: "At most 8,192 characters; null without a response. For a listener: at most `location`",
+      examples: [{ "content-length": "2" }],
+    }),
+  ),
+  response_excerpt: nullable(text("The start of the response body", "ok")),
+});
 export type Attempt = Static<typeof Attempt>;
 
 /** The delivery of one event to one endpoint, or to one target of a listener (`endpoint` null). */
-export const Delivery = Type.Object(
-  {
-    id: idOf("delivery"),
-    object: objectOf("delivery"),
-    event: idOf("event"),
-    event_type: Type.String({ description: "Type of the event", examples: ["customer.created"] }),
-    endpoint: nullable(idOf("webhook_endpoint", { description: "ID of the endpoint; null for a listener" })),
-    listener: nullable(
-      idOf("listener", { description: "ID of the `service listen` that got it; null for an endpoint" }),
-      NULL_IN_EXAMPLES,
+export const Delivery = named("Delivery", "The delivery of an event to an endpoint or a listener", {
+  id: idOf("delivery"),
+  object: objectOf("delivery"),
+  event: idOf("event"),
+  event_type: text("Type of the event", "customer.created"),
+  endpoint: nullable(idOf("webhook_endpoint", "ID of the endpoint; null for a listener")),
+  listener: nullInExamples(idOf("listener", "ID of the `service listen` that got it; null for an endpoint")),
+  target: nullInExamples(
+    text(
+      "URL that the listener forwards to; null for an endpoint, and for a listener that only prints",
+      "http://localhost:3000/webhooks",
     ),
-    target: nullable(
-      Type.String({
-        description: "URL that the listener forwards to; null for an endpoint, and for a listener that only prints",
-        examples: ["http://localhost:3000/webhooks"],
-      }),
-      NULL_IN_EXAMPLES,
-    ),
-    status: Type.Enum(statusesOf("delivery"), {
-      description:
-        "`pending` until an attempt succeeds; `failed` once there are no more retries; `canceled` by a request, or with its endpoint",
-      examples: ["succeeded"],
-    }),
-    attempt_count: Type.Integer({ description: "Number of attempts so far", examples: [1] }),
-    last_status_code: nullable(
-      Type.Integer({
-        description: "Response to the last attempt; null before it, and without a response",
-        examples: [200],
-      }),
-    ),
-    last_error: nullable(Type.String({ description: "Why the last attempt got no response; null if it got one" })),
-    last_attempt_at: nullable(timestamp("When the last attempt was made; null before it")),
-    next_attempt: nullable(
-      Type.String({
-        format: "timestamp",
-        description: "When it is attempted next; null once it is final, and while its endpoint is disabled",
-      }),
-      NULL_IN_EXAMPLES,
-    ),
-    attempting_since: nullable(
-      timestamp("When the attempt in progress began; null if there is none"),
-      NULL_IN_EXAMPLES,
-    ),
-    livemode: Livemode,
-    created: Created,
-    attempts: Type.Optional(Type.Array(Attempt, { description: "Every attempt, oldest first; not in lists" })),
-  },
-  { $id: "Delivery", description: "The delivery of an event to an endpoint or a listener" },
-);
+  ),
+  status: oneOf(
+    statusesOf("delivery"),
+    "`pending` until an attempt succeeds; `failed` once there are no more retries; `canceled` by a request, or with its endpoint",
+    "succeeded",
+  ),
+  attempt_count: integer("Number of attempts so far", 1),
+  last_status_code: nullable(integer("Response to the last attempt; null before it, and without a response", 200)),
+  last_error: nullable(text("Why the last attempt got no response; null if it got one")),
+  last_attempt_at: nullable(timestamp("When the last attempt was made; null before it")),
+  next_attempt: nullInExamples(
+    timestamp("When it is attempted next; null once it is final, and while its endpoint is disabled"),
+  ),
+  attempting_since: nullInExamples(timestamp("When the attempt in progress began; null if there is none")),
+  livemode: Livemode,
+  created: Created,
+  attempts: Type.Optional(several(Attempt, "Every attempt, oldest first; not in lists")),
+});
 export type Delivery = Static<typeof Delivery>;
 
 /** A pending delivery that had an attempt is retrying. */
 export const DELIVERY_FILTERS = [...statusesOf("delivery"), "retrying"] as const;
 
 export const DeliveryListQuery = listQuery({
-  endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),
-  event: Type.Optional(idOf("event", { description: "Deliveries of this event" })),
+  endpoint: Type.Optional(idOf("webhook_endpoint", "Deliveries to this endpoint")),
+  event: Type.Optional(idOf("event", "Deliveries of this event")),
   status: Type.Optional(
-    Type.Enum([...DELIVERY_FILTERS], {
-      description: "Deliveries with this status. `retrying`: pending deliveries with a failed attempt",
-    }),
+    oneOf(DELIVERY_FILTERS, "Deliveries with this status. `retrying`: pending deliveries with a failed attempt"),
   ),
   code: Type.Optional(
     Type.String({

@@ -1,6 +1,21 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, Created, deleted, idOf, Livemode, nullable, objectOf } from "./fields.ts";
+import {
+  closed,
+  count,
+  Created,
+  deleted,
+  formatted,
+  idOf,
+  integer,
+  Livemode,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  parameters,
+  several,
+} from "./fields.ts";
 
 export const FAULT_EFFECTS = ["status", "delay", "disconnect", "lose_response", "truncate"] as const;
 export type FaultEffect = (typeof FAULT_EFFECTS)[number];
@@ -12,18 +27,16 @@ const EFFECT = {
     "`status`: an error response. `delay`: the request is handled later. `disconnect`: the connection is closed before the request has an effect. " +
     "`lose_response`: the request takes effect, then the connection is closed without a response. `truncate`: the connection is closed after half of the response's body",
 };
-const Method = Type.Enum([...FAULT_METHODS], { description: "HTTP method; null for every method", examples: ["POST"] });
+const Method = oneOf(FAULT_METHODS, "HTTP method; null for every method", "POST");
 const MATCH = {
   description: "The requests that get the fault",
   examples: [{ method: "POST", path: "/v1/orders*" }],
 };
-const Path = Type.String({
-  format: "fault-path",
+const Path = formatted("fault-path", "Path of an operation. `{id}` stands for any ID, `*` at the end for any text", {
   maxLength: LIMITS.faultPathLength,
-  description: "Path of an operation. `{id}` stands for any ID, `*` at the end for any text",
   examples: ["/v1/orders*"],
 });
-const Status = Type.Enum([...FAULT_STATUSES], { description: "For the effect `status`", examples: [503] });
+const Status = oneOf(FAULT_STATUSES, "For the effect `status`", 503);
 /** Without an example: an example of a fault has one effect. */
 const Delay = Type.Integer({
   minimum: 1,
@@ -42,25 +55,24 @@ const Times = Type.Integer({
   examples: [5],
 });
 
-export const Fault = Type.Object(
-  {
-    id: idOf("fault"),
-    object: objectOf("fault"),
-    match: Type.Object({ method: nullable(Method), path: Path }, MATCH),
-    effect: Type.Enum([...FAULT_EFFECTS], EFFECT),
-    status: nullable(Type.Integer({ description: "Of the effect `status`", examples: [503] })),
-    delay_ms: nullable(Type.Integer({ description: "Of the effect `delay`" })),
-    rate: Type.Number({ ...RATE, examples: [1] }),
-    times: nullable(Type.Integer({ description: "How many requests get it; null for no limit", examples: [5] })),
-    injected: Type.Integer({ minimum: 0, description: "How many requests got it so far" }),
-    livemode: Livemode,
-    created: Created,
-  },
-  { $id: "Fault", description: "A fault that requests to the sandbox get, to test how a client handles it" },
-);
+export const Fault = named("Fault", "A fault that requests to the sandbox get, to test how a client handles it", {
+  id: idOf("fault"),
+  object: objectOf("fault"),
+  match: Type.Object({ method: nullable(Method), path: Path }, MATCH),
+  effect: Type.Enum([...FAULT_EFFECTS], EFFECT),
+  status: nullable(integer("Of the effect `status`", 503)),
+  delay_ms: nullable(integer("Of the effect `delay`")),
+  rate: Type.Number({ ...RATE, examples: [1] }),
+  times: nullable(integer("How many requests get it; null for no limit", 5)),
+  injected: count("How many requests got it so far"),
+  livemode: Livemode,
+  created: Created,
+});
 export type Fault = Static<typeof Fault>;
 
-export const FaultCreate = closed(
+export const FaultCreate = parameters(
+  "FaultCreate",
+  "A fault, and the requests that get it. The first fault that matches applies",
   {
     match: closed({ method: Type.Optional(nullable(Method)), path: Path }, MATCH),
     effect: Type.Enum([...FAULT_EFFECTS], EFFECT),
@@ -69,14 +81,13 @@ export const FaultCreate = closed(
     rate: Type.Optional(Type.Number({ ...RATE, default: 1 })),
     times: Type.Optional(nullable(Times)),
   },
-  { $id: "FaultCreate", description: "A fault, and the requests that get it. The first fault that matches applies" },
 );
 export type FaultCreate = Static<typeof FaultCreate>;
 
-export const FaultList = Type.Object(
-  { object: objectOf("list"), data: Type.Array(Fault, { description: "The faults" }) },
-  { $id: "FaultList", description: "All faults, in the order in which they are tried" },
-);
+export const FaultList = named("FaultList", "All faults, in the order in which they are tried", {
+  object: objectOf("list"),
+  data: several(Fault, "The faults"),
+});
 export type FaultList = Static<typeof FaultList>;
 
 export const DeletedFault = deleted("fault", "DeletedFault");

@@ -101,7 +101,7 @@ function schemaOf(kind: Kind, field: Field, side: "request" | "response", limits
     ...(examples && { examples: examples.slice(0, 1) }),
     ...limits,
   };
-  if (type === "id") return idOf(of as IdKind, options);
+  if (type === "id") return idOf(of as IdKind, description, options);
   if (type === "list") return listSchema(of, side, { ...(description && { description }) });
   const choices = choicesOf(kind, field);
   return Type.Unsafe({ ...typeOf(type).schema, ...(choices && { enum: choices }), ...options });

@@ -13,7 +13,7 @@ import {
   withArticle,
 } from "../resources.ts";
 import {
-  closed,
+  changes,
   Created,
   SEARCH_FILTERS,
   deleted,
@@ -24,7 +24,10 @@ import {
   Metadata,
   MetadataInput,
   MetadataPatch,
+  named,
   objectOf,
+  parameters,
+  text,
 } from "./fields.ts";
 import { createSchemas, inputSchema, updateSchemas, valueSchema, valueSchemas } from "./field-schemas.ts";
 import type { IdKind } from "../ids.ts";
@@ -60,17 +63,14 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
   const { label: name, fields = {}, statuses = {}, actions = {}, updatable, deletable } = resourceOf(kind);
   const noun = nounOf(kind);
   const [initial] = Object.keys(statuses);
-  const object = Type.Object(
-    {
-      id: idOf(kind),
-      object: objectOf(kind),
-      ...valueSchemas(kind),
-      metadata: Metadata,
-      livemode: Livemode,
-      created: Created,
-    },
-    { $id: name, description: withArticle(noun).replace("a", "A") },
-  );
+  const object = named(name, withArticle(noun).replace("a", "A"), {
+    id: idOf(kind),
+    object: objectOf(kind),
+    ...valueSchemas(kind),
+    metadata: Metadata,
+    livemode: Livemode,
+    created: Created,
+  });
   const filters = schemasBy(
     Object.entries(fields).filter(([, { filter }]) => filter),
     (field) => Type.Optional(filterSchema(kind, field)),
@@ -79,28 +79,22 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
     object,
     list: listOf(object, `${name}List`),
     query: listQuery({ ...filters, ...SEARCH_FILTERS }),
-    create: closed(
+    create: parameters(
+      `${name}Create`,
+      `Parameters of a new ${noun}${initial === undefined ? "" : `, initially ${initial}`}`,
       { ...createSchemas(kind), metadata: Type.Optional(MetadataInput) },
-      {
-        $id: `${name}Create`,
-        description: `Parameters of a new ${noun}${initial === undefined ? "" : `, initially ${initial}`}`,
-      },
     ),
     update: updatable
-      ? closed(
-          { ...updateSchemas(kind), metadata: Type.Optional(MetadataPatch) },
-          { $id: `${name}Update`, description: "Fields to update; omitted fields do not change" },
-        )
+      ? changes(`${name}Update`, { ...updateSchemas(kind), metadata: Type.Optional(MetadataPatch) })
       : undefined,
     deleted: deletable ? deleted(kind, `Deleted${name}`) : undefined,
     actions: Object.fromEntries(
       Object.entries(actions).flatMap(([verb, { about, takes }]) => {
         if (takes === undefined) return [];
-        const parameters = schemasBy(Object.entries(takes), (preset, field) =>
+        const presets = schemasBy(Object.entries(takes), (preset, field) =>
           Type.Optional(inputSchema(kind, { ...fields[field]!, examples: [preset] })),
         );
-        const $id = name + capitalized(verb);
-        return [[verb, closed(parameters, { $id, description: `Parameters to ${lowerFirst(about)}` })]];
+        return [[verb, parameters(name + capitalized(verb), `Parameters to ${lowerFirst(about)}`, presets)]];
       }),
     ),
   };
@@ -115,10 +109,9 @@ function schemasBy<Value>(
 
 /** Any text can be searched for; an ID or one of a few values must be well-formed. */
 function filterSchema(kind: ObjectKind, field: Field): TSchema {
-  if (field.type === "id")
-    return idOf(field.of as IdKind, { description: `Only ${nounsOf(kind)} of this ${field.of}` });
+  if (field.type === "id") return idOf(field.of as IdKind, `Only ${nounsOf(kind)} of this ${field.of}`);
   if (choicesOf(kind, field) !== undefined) return valueSchema(kind, field);
   const { label, unique, examples } = field;
   const description = `Exact ${label.toLowerCase()}${unique ? ", ignoring case" : ""}`;
-  return Type.String({ description, ...(examples && { examples: examples.slice(0, 1) }) });
+  return text(description, examples?.[0] as string | undefined);
 }

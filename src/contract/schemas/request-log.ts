@@ -2,15 +2,22 @@ import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { FAULT_EFFECTS } from "./fault.ts";
 import {
-  Created,
   SEARCH_FILTERS,
+  Created,
+  decimal,
+  group,
   idOf,
+  integer,
   listOf,
   listQuery,
   Livemode,
+  named,
   nullable,
-  NULL_IN_EXAMPLES,
+  nullInExamples,
   objectOf,
+  oneOf,
+  several,
+  text,
 } from "./fields.ts";
 
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
@@ -19,46 +26,30 @@ export type RequestMethod = (typeof REQUEST_METHODS)[number];
 /** An API request, retained for 7 days, without secrets and Authorization headers. */
 export const RequestLog = Type.Object(
   {
-    id: idOf("request", { description: "ID of the request, as in the Request-Id header" }),
+    id: idOf("request", "ID of the request, as in the Request-Id header"),
     object: objectOf("request_log"),
-    method: Type.Enum([...REQUEST_METHODS], { description: "HTTP method" }),
-    path: Type.String({
-      examples: ["/v1/customers"],
-      description: "Without the query; in place of an ID, what could be a secret appears as {id}",
-    }),
-    status: Type.Integer({
-      examples: [200],
-      description:
-        "HTTP status: 101 for a session of `service listen`, 503 for a request that the fault `disconnect` cut off",
-    }),
-    duration_ms: Type.Number({ description: "Duration in milliseconds", examples: [12.3] }),
-    key: nullable(
-      Type.String({
-        description: "ID of the API key; null for access tokens",
-        examples: ["key_4Vf8aTqz0bKm2sNw9XyRcd"],
-      }),
+    method: oneOf(REQUEST_METHODS, "HTTP method"),
+    path: text("Without the query; in place of an ID, what could be a secret appears as {id}", "/v1/customers"),
+    status: integer(
+      "HTTP status: 101 for a session of `service listen`, 503 for a request that the fault `disconnect` cut off",
+      200,
     ),
-    user: nullable(Type.String({ description: "ID of the access token's user" })),
+    duration_ms: decimal("Duration in milliseconds", 12.3),
+    key: nullable(text("ID of the API key; null for access tokens", "key_4Vf8aTqz0bKm2sNw9XyRcd")),
+    user: nullable(text("ID of the access token's user")),
     idempotency_key: nullable(
-      Type.String({
-        description:
-          "Digest of the Idempotency-Key: equal for requests with the same key. The filter `query` also finds the key itself",
-      }),
-    ),
-    error_code: nullable(Type.String({ description: "Code of the error response; null without one" })),
-    fault: nullable(
-      Type.Object(
-        { id: idOf("fault"), effect: Type.Enum([...FAULT_EFFECTS], { description: "Effect of the fault" }) },
-        { description: "The fault that it got" },
+      text(
+        "Digest of the Idempotency-Key: equal for requests with the same key. The filter `query` also finds the key itself",
       ),
-      NULL_IN_EXAMPLES,
     ),
-    client: nullable(
-      Type.String({ description: "`service-cli` for a request of the command `service`; null for all others" }),
+    error_code: nullable(text("Code of the error response; null without one")),
+    fault: nullInExamples(
+      group("The fault that it got", { id: idOf("fault"), effect: oneOf(FAULT_EFFECTS, "Effect of the fault") }),
     ),
-    left_out: Type.Integer({
-      description: `Requests of the credential with the same status 403 that followed within the second and are not in the log: it keeps ${LIMITS.loggedRefusalsPerSecond} a second`,
-    }),
+    client: nullable(text("`service-cli` for a request of the command `service`; null for all others")),
+    left_out: integer(
+      `Requests of the credential with the same status 403 that followed within the second and are not in the log: it keeps ${LIMITS.loggedRefusalsPerSecond} a second`,
+    ),
     livemode: Livemode,
     created: Created,
   },
@@ -73,48 +64,39 @@ const headersOf = (message: string) =>
 
 /** The content of request and response. Secrets, and the values of most headers, are replaced by an ellipsis. */
 const EXCHANGE = {
-  client_address: nullable(Type.String({ description: "IP address of the client", examples: ["203.0.113.7"] })),
-  query: nullable(Type.String({ description: "The query string" })),
+  client_address: nullable(text("IP address of the client", "203.0.113.7")),
+  query: nullable(text("The query string")),
   request_headers: nullable(headersOf("request")),
-  request_body: nullable(Type.String({ description: "The first 16,384 characters, without secrets" })),
+  request_body: nullable(text("The first 16,384 characters, without secrets")),
   response_headers: nullable(headersOf("response")),
-  response_body: nullable(Type.String({ description: "The first 16,384 characters, without secrets" })),
+  response_body: nullable(text("The first 16,384 characters, without secrets")),
 };
 const Exchange = Type.Object(EXCHANGE);
 export type RequestExchange = Static<typeof Exchange>;
 
 /** An API request with headers and bodies. Under heavy load these are not stored, and are null. */
-export const RequestLogDetail = Type.Object(
-  {
-    ...RequestLog.properties,
-    ...EXCHANGE,
-    missing_scope: nullable(
-      Type.String({
-        description:
-          "The scope of the operation, if the credential lacks it: then query and bodies are null. `session` if the operation takes a session only",
-      }),
+export const RequestLogDetail = named("RequestLogDetail", "A request with its headers and bodies", {
+  ...RequestLog.properties,
+  ...EXCHANGE,
+  missing_scope: nullable(
+    text(
+      "The scope of the operation, if the credential lacks it: then query and bodies are null. `session` if the operation takes a session only",
     ),
-    events: Type.Array(idOf("event"), { description: "The events that the request caused" }),
-  },
-  { $id: "RequestLogDetail", description: "A request with its headers and bodies" },
-);
+  ),
+  events: several(idOf("event"), "The events that the request caused"),
+});
 export type RequestLogDetail = Static<typeof RequestLogDetail>;
 
 export const RequestLogListQuery = listQuery({
-  method: Type.Optional(Type.Enum([...REQUEST_METHODS], { description: "HTTP method" })),
+  method: Type.Optional(oneOf(REQUEST_METHODS, "HTTP method")),
   path: Type.Optional(
-    Type.String({
-      description: "Path without the query; one that ends in `*` stands for all that begin so",
-      examples: ["/v1/customers"],
-    }),
+    text("Path without the query; one that ends in `*` stands for all that begin so", "/v1/customers"),
   ),
   status: Type.Optional(
     Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx", examples: ["4xx"] }),
   ),
-  key: Type.Optional(idOf("api_key", { description: "Requests with this API key" })),
-  reads: Type.Optional(
-    Type.Enum(["failed"], { description: "`failed`: of the GET and HEAD requests, only those that failed" }),
-  ),
+  key: Type.Optional(idOf("api_key", "Requests with this API key")),
+  reads: Type.Optional(oneOf(["failed"], "`failed`: of the GET and HEAD requests, only those that failed")),
   ...SEARCH_FILTERS,
 });
 export type RequestLogListQuery = Static<typeof RequestLogListQuery>;

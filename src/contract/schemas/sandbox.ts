@@ -1,60 +1,61 @@
 import { type Static, Type } from "typebox";
-import { closed, Created, Livemode, nullable, objectOf, timestamp } from "./fields.ts";
+import {
+  count,
+  Created,
+  formatted,
+  Livemode,
+  named,
+  nullable,
+  objectOf,
+  parameters,
+  several,
+  text,
+  timestamp,
+} from "./fields.ts";
 
-const SnapshotName = Type.String({
-  format: "snapshot-name",
-  description: "Name of the snapshot, which identifies it: 1 to 64 letters, digits, dots, hyphens and underscores",
-  examples: ["two-customers"],
-});
-
-export const Sandbox = Type.Object(
-  {
-    object: objectOf("sandbox"),
-    reset_at: timestamp("When the sandbox was started again, in real time"),
-    snapshot: nullable(Type.String({ description: "The snapshot that it was restored to; null if it is empty" })),
-    livemode: Livemode,
-  },
-  { $id: "Sandbox", description: "A sandbox that was started again" },
+const SnapshotName = formatted(
+  "snapshot-name",
+  "Name of the snapshot, which identifies it: 1 to 64 letters, digits, dots, hyphens and underscores",
+  { examples: ["two-customers"] },
 );
+
+export const Sandbox = named("Sandbox", "A sandbox that was started again", {
+  object: objectOf("sandbox"),
+  reset_at: timestamp("When the sandbox was started again, in real time"),
+  snapshot: nullable(text("The snapshot that it was restored to; null if it is empty")),
+  livemode: Livemode,
+});
 export type Sandbox = Static<typeof Sandbox>;
 
-export const SandboxReset = closed(
-  {
-    endpoints: Type.Optional(
-      Type.Union([Type.Literal("keep"), Type.Literal("remove")], {
-        default: "keep",
-        description: "Whether the webhook endpoints stay, with their IDs and secrets",
-      }),
-    ),
-  },
-  { $id: "SandboxReset", description: "What the sandbox keeps besides credentials" },
-);
+export const SandboxReset = parameters("SandboxReset", "What the sandbox keeps besides credentials", {
+  endpoints: Type.Optional(
+    Type.Union([Type.Literal("keep"), Type.Literal("remove")], {
+      default: "keep",
+      description: "Whether the webhook endpoints stay, with their IDs and secrets",
+    }),
+  ),
+});
 export type SandboxReset = Static<typeof SandboxReset>;
 
-export const Snapshot = Type.Object(
-  {
-    name: SnapshotName,
-    object: objectOf("snapshot"),
-    objects: Type.Integer({ minimum: 0, description: "Business objects, such as customers and orders", examples: [2] }),
-    offset_seconds: Type.Integer({
-      minimum: 0,
-      description: "Offset of the sandbox's time from real time, in seconds",
-    }),
-    created: Created,
-    livemode: Livemode,
-  },
-  { $id: "Snapshot", description: "A saved copy of the sandbox: its objects, endpoints and time" },
-);
+export const Snapshot = named("Snapshot", "A saved copy of the sandbox: its objects, endpoints and time", {
+  name: SnapshotName,
+  object: objectOf("snapshot"),
+  objects: count("Business objects, such as customers and orders", 2),
+  offset_seconds: count("Offset of the sandbox's time from real time, in seconds"),
+  created: Created,
+  livemode: Livemode,
+});
 export type Snapshot = Static<typeof Snapshot>;
 
-export const SnapshotCreate = closed(
+export const SnapshotCreate = parameters(
+  "SnapshotCreate",
+  "Name of the snapshot; an earlier one of the same name is replaced",
   { name: SnapshotName },
-  { $id: "SnapshotCreate", description: "Name of the snapshot; an earlier one of the same name is replaced" },
 );
 export type SnapshotCreate = Static<typeof SnapshotCreate>;
 
-export const SnapshotList = Type.Object(
-  { object: objectOf("list"), data: Type.Array(Snapshot, { description: "The snapshots" }) },
-  { $id: "SnapshotList", description: "All snapshots, newest first" },
-);
+export const SnapshotList = named("SnapshotList", "All snapshots, newest first", {
+  object: objectOf("list"),
+  data: several(Snapshot, "The snapshots"),
+});
 export type SnapshotList = Static<typeof SnapshotList>;

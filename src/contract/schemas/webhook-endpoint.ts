@@ -1,16 +1,22 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import {
-  closed,
+  changes,
   Created,
   deleted,
+  formatted,
+  group,
   idOf,
   listOf,
   Livemode,
+  named,
   nullable,
-  NULL_IN_EXAMPLES,
+  nullInExamples,
   objectOf,
+  oneOf,
+  parameters,
   secretShownOnce,
+  several,
   timestamp,
 } from "./fields.ts";
 import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
@@ -18,49 +24,32 @@ import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 const { status, ...values } = valueSchemas("webhook_endpoint");
 
 /** Only the responses to creation and rotation have `secret`. */
-export const WebhookEndpoint = Type.Object(
-  {
-    id: idOf("webhook_endpoint"),
-    object: objectOf("webhook_endpoint"),
-    ...values,
-    header_names: Type.Array(Type.String({ examples: ["X-Api-Key"] }), {
-      description: "Names of the headers that every attempt sends. Their values are not shown",
-    }),
-    status,
-    disabled_reason: nullable(
-      Type.Enum(["user", "gone"], {
-        description: "Why it is disabled: `user` by a request, `gone` by a response with 410 Gone",
-      }),
-      NULL_IN_EXAMPLES,
+export const WebhookEndpoint = named("WebhookEndpoint", "A URL that events are delivered to", {
+  id: idOf("webhook_endpoint"),
+  object: objectOf("webhook_endpoint"),
+  ...values,
+  header_names: several(
+    Type.String({ examples: ["X-Api-Key"] }),
+    "Names of the headers that every attempt sends. Their values are not shown",
+  ),
+  status,
+  disabled_reason: nullInExamples(
+    oneOf(["user", "gone"], "Why it is disabled: `user` by a request, `gone` by a response with 410 Gone"),
+  ),
+  disabled_at: nullInExamples(timestamp("When it was disabled; null while it is enabled")),
+  health: group(`An endpoint fails after ${LIMITS.failingAttempts} failed attempts in a row, or an hour of them`, {
+    failing_since: nullInExamples(
+      timestamp("First of the attempts that failed in a row; null while the endpoint is healthy"),
     ),
-    disabled_at: nullable(timestamp("When it was disabled; null while it is enabled"), NULL_IN_EXAMPLES),
-    health: Type.Object(
-      {
-        failing_since: nullable(
-          Type.String({
-            format: "timestamp",
-            description: "First of the attempts that failed in a row; null while the endpoint is healthy",
-          }),
-          NULL_IN_EXAMPLES,
-        ),
-      },
-      {
-        description: `An endpoint fails after ${LIMITS.failingAttempts} failed attempts in a row, or an hour of them`,
-      },
-    ),
-    livemode: Livemode,
-    created: Created,
-    secret_created: timestamp("When the signing secret was created"),
-    previous_secret_until: nullable(
-      timestamp("End of the overlap while both secrets sign; null without one"),
-      NULL_IN_EXAMPLES,
-    ),
-    secret: Type.Optional(
-      secretShownOnce("Signing secret of deliveries; shown at creation and rotation only", "whsec_…"),
-    ),
-  },
-  { $id: "WebhookEndpoint", description: "A URL that events are delivered to" },
-);
+  }),
+  livemode: Livemode,
+  created: Created,
+  secret_created: timestamp("When the signing secret was created"),
+  previous_secret_until: nullInExamples(timestamp("End of the overlap while both secrets sign; null without one")),
+  secret: Type.Optional(
+    secretShownOnce("Signing secret of deliveries; shown at creation and rotation only", "whsec_…"),
+  ),
+});
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
 const HeaderName = Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.endpointHeaderNameLength}}$` });
@@ -81,49 +70,40 @@ const HeaderChanges = Type.Record(HeaderName, nullable(HeaderValue), {
   description: "Merged into the existing headers; null or an empty string removes a header, null for all removes them",
 });
 
-export const WebhookEndpointCreate = closed(
-  { ...createSchemas("webhook_endpoint"), headers: Type.Optional(nullable(Headers)) },
-  { $id: "WebhookEndpointCreate", description: "Parameters of a new endpoint" },
-);
+export const WebhookEndpointCreate = parameters("WebhookEndpointCreate", "Parameters of a new endpoint", {
+  ...createSchemas("webhook_endpoint"),
+  headers: Type.Optional(nullable(Headers)),
+});
 export type WebhookEndpointCreate = Static<typeof WebhookEndpointCreate>;
 
-export const WebhookEndpointUpdate = closed(
-  {
-    ...updateSchemas("webhook_endpoint"),
-    headers: Type.Optional(nullable(HeaderChanges)),
-    status: Type.Optional(status),
-  },
-  { $id: "WebhookEndpointUpdate", description: "Fields to update; omitted fields do not change" },
-);
+export const WebhookEndpointUpdate = changes("WebhookEndpointUpdate", {
+  ...updateSchemas("webhook_endpoint"),
+  headers: Type.Optional(nullable(HeaderChanges)),
+  status: Type.Optional(status),
+});
 export type WebhookEndpointUpdate = Static<typeof WebhookEndpointUpdate>;
 
-export const SecretRotate = closed(
-  {
-    overlap_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: LIMITS.maxSecretOverlapSeconds,
-        default: LIMITS.secretOverlapSecondsDefault,
-        description: "How long the previous secret signs, too, in seconds",
-      }),
-    ),
-  },
-  { $id: "SecretRotate", description: "Parameters of a secret rotation" },
-);
+export const SecretRotate = parameters("SecretRotate", "Parameters of a secret rotation", {
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: LIMITS.maxSecretOverlapSeconds,
+      default: LIMITS.secretOverlapSecondsDefault,
+      description: "How long the previous secret signs, too, in seconds",
+    }),
+  ),
+});
 export type SecretRotate = Static<typeof SecretRotate>;
 
-export const EndpointPing = closed(
-  {
-    type: Type.Optional(
-      Type.String({
-        format: "event-type",
-        default: "webhook_endpoint.ping",
-        description: "Type of the event; any type except webhook_endpoint.ping contains a sample object (sandbox only)",
-      }),
+export const EndpointPing = parameters("EndpointPing", "The event to send to the endpoint", {
+  type: Type.Optional(
+    formatted(
+      "event-type",
+      "Type of the event; any type except webhook_endpoint.ping contains a sample object (sandbox only)",
+      { default: "webhook_endpoint.ping" },
     ),
-  },
-  { $id: "EndpointPing", description: "The event to send to the endpoint" },
-);
+  ),
+});
 export type EndpointPing = Static<typeof EndpointPing>;
 
 export const WebhookEndpointList = listOf(WebhookEndpoint, "WebhookEndpointList");

@@ -111,7 +111,7 @@ export const WAIT_TOOLS: readonly Tool[] = [
     input: closed({
       type: Type.Optional(Type.String({ description: "An event type, or a wildcard such as order.* (default: any)" })),
       related: Type.Optional(Type.String({ description: "ID of the object that the event is about" })),
-      after: Type.Optional(idOf("event", { description: "Return only events after this event ID" })),
+      after: Type.Optional(idOf("event", "Return only events after this event ID")),
       timeout_seconds: Type.Optional(
         Type.Integer({
           minimum: 1,

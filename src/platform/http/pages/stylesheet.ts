@@ -2,25 +2,14 @@ import TOKENS from "../../../contract/tokens.css?raw";
 
 /** The stylesheet of all pages that the server renders, from 320 pixels up, in the language of the dashboard. */
 export const STYLESHEET = `${TOKENS}
-* { box-sizing: border-box; }
-body {
-  margin: 0; background: var(--page); color: var(--ink);
-  font: 14px/22px var(--sans);
-  -webkit-font-smoothing: antialiased; -webkit-text-size-adjust: 100%; overflow-wrap: anywhere;
-}
 main { width: min(100% - 40px, 400px); margin: 0 auto; padding: 12vh 0 64px; }
 main.wide { width: min(100% - 40px, 680px); padding-top: 56px; }
-.brand { margin: 0 0 32px; font-weight: 600; display: flex; align-items: center; gap: 8px; letter-spacing: -0.01em; }
-.brand::before {
-  content: ""; width: 16px; height: 16px; border-radius: 5px;
-  background: linear-gradient(135deg, var(--ink) 0 46%, var(--page) 46% 54%, var(--ink) 54%);
-}
+.brand { margin: 0 0 32px; }
 .back { display: inline-block; margin: 0 0 8px; font-size: 13px; text-decoration: none; color: var(--soft); }
-h1 { font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -0.02em; margin: 0 0 8px; text-wrap: balance; }
+h1 { margin: 0 0 8px; text-wrap: balance; }
 h2 { font-size: 14px; line-height: 22px; font-weight: 600; margin: 0 0 4px; }
 p { margin: 0 0 16px; }
-a { color: var(--accent); text-underline-offset: 3px; }
-code { font: 13px/20px var(--mono); font-variant-ligatures: none; }
+code { font-size: 13px; line-height: 20px; }
 pre {
   margin: 12px 0 0; padding: 12px 14px; overflow-x: auto; overflow-wrap: normal;
   background: var(--sunk); border-radius: var(--radius);
@@ -56,7 +45,6 @@ button.primary { background: var(--ink); border-color: var(--ink); color: var(--
 button.primary:hover { background: color-mix(in srgb, var(--ink) 85%, var(--page)); }
 button.plain { border: 0; padding: 0; min-height: 0; color: var(--accent); text-decoration: underline; background: none; }
 button.small { min-height: 32px; padding: 4px 12px; font-size: 13px; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .whole { width: 100%; }
 .choice { display: flex; gap: 12px; }
 .choice button { flex: 1; }

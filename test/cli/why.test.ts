@@ -272,17 +272,33 @@ describe("service why", () => {
     expect(wide).toEqual([]);
   });
 
-  it("names the newest failed API request without an ID if no delivery has failed", async () => {
+  it("explains the newest failed API request without an ID, unless something failed later", async () => {
     const empty = await servePlatform();
     onTestFinished(async () => void (await empty.stop()));
     const { baseUrl: SERVICE_BASE_URL, sandboxKey: SERVICE_API_KEY } = empty;
-    const rejected = await apiOf(SERVICE_BASE_URL, SERVICE_API_KEY)("POST", "/v1/customers", {});
-    const explained = () => service(["why"], { env: { SERVICE_BASE_URL, SERVICE_API_KEY } });
-    await expect
-      .poll(async () => (await explained()).stderr)
-      .toBe(
-        `No failed deliveries.\nThe newest failed API request: POST /v1/customers 400 invalid_request\nTo explain it: service why ${rejected.headers.get("request-id")}\n`,
-      );
+    const env = { SERVICE_BASE_URL, SERVICE_API_KEY };
+    const request = apiOf(SERVICE_BASE_URL, SERVICE_API_KEY);
+    const explained = async () => {
+      const { stdout } = await service(["why", "--json"], { env });
+      return stdout === "" ? undefined : (JSON.parse(stdout) as Explanation);
+    };
+    const onTerminal = async () => {
+      const session = runInTerminal(["why"], { env, columns: 160 });
+      await session.ended;
+      return session.text();
+    };
+    const rejection = async () => (await request("POST", "/v1/customers", {})).headers.get("request-id")!;
+    const first = await rejection();
+    await expect.poll(async () => (await explained())?.id).toBe(first);
+    expect(await onTerminal()).toMatch(/^Newest failure: POST \/v1\/customers 400 invalid_request$/m);
+    // The command that reads has reported its error.
+    await service(["customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd"], { env });
+    await request("POST", "/v1/customers", { email: "later@example.com" });
+    const event = await explained();
+    expect(event?.cause).toBe("no_receiver");
+    const second = await rejection();
+    await expect.poll(async () => (await explained())?.id).toBe(second);
+    expect(await onTerminal()).toContain(`400 invalid_request. Before it: service why ${event?.id}`);
   });
 
   it("explains the newest event without an ID if it reached no receiver", async () => {

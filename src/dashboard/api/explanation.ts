@@ -31,7 +31,7 @@ function apiIn(of: Environment): ChainApi {
   };
 }
 
-/** Returns the ID of what failed last, as `service why` finds it; undefined if nothing failed. */
+/** Returns the ID of the newest failed delivery, as `service why` finds it; undefined if none failed. */
 export async function findNewestFailure(): Promise<string | undefined> {
   const { newestFailure } = await import("./explain.ts");
   const { id, dead } = await newestFailure(apiIn(environment.value));

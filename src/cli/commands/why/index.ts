@@ -14,7 +14,6 @@ import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
-import type { RequestLog } from "../../../contract/schemas/request-log.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
@@ -50,29 +49,43 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
-/** Returns the ID of what failed last, or of an event without a receiver; undefined if there is nothing to explain. */
+/** Something that may need an explanation. */
+interface Trouble {
+  id: string;
+  at: string;
+  note: string;
+}
+
+/**
+ * Returns the ID of what failed last: a delivery or API request, or else an event without a receiver; undefined if there
+ * is nothing to explain.
+ */
 async function newestTrouble(context: Context): Promise<string | undefined> {
   const { output } = context;
   const client = await context.client();
   const get: Get = async <Body>(path: string, query: Record<string, string | number>) =>
     (await client.request<Body>({ method: "GET", path, query })).body;
   const { apiOf } = await import("../../explanation.ts");
-  const { newestFailure } = await import("../../../explain/newest-failure.ts");
-  const { id, status, dead } = await newestFailure(apiOf(client));
-  if (id !== undefined) {
-    const more = status === undefined ? "" : `. For all: service deliveries list --status ${status}`;
-    output.note(`Newest failure: ${id}${more}`);
-    return id;
+  const api = apiOf(client);
+  const { keyOf, newestFailure, newestRejected } = await import("../../../explain/newest-failure.ts");
+  const { id, at, status, dead } = await newestFailure(api);
+  const more = status === undefined ? "" : `. For all: service deliveries list --status ${status}`;
+  const undelivered =
+    id === undefined ? await ifAllowed(newestUnreceived(get)) : { id, at, note: `Newest failure: ${id}${more}` };
+  const request = await ifAllowed(newestRejected(api));
+  // Events have the environment's time, which is never behind the real time of requests.
+  const isNewest =
+    undelivered === undefined || (request && keyOf({ at: request.created, id: request.id }) > keyOf(undelivered));
+  if (request !== undefined && isNewest) {
+    const { method, path, status: code, error_code: error } = request;
+    const before = undelivered && `. Before it: service why ${undelivered.id}`;
+    output.note(`Newest failure: ${printable([method, path, code, error ?? ""].join(" ").trim())}${before ?? ""}`);
+    return request.id;
   }
-  const held = await ifAllowed(newestUnreceived(get));
-  if (held !== undefined) {
-    output.note(held.note);
-    return held.id;
-  }
-  const more = (output.quiet ? undefined : await ifAllowed(failedRequest(get))) ?? "";
-  if (dead === undefined) output.notice(`No failed deliveries.${more}`);
-  else output.note(`Newest failure: ${dead}, to an endpoint that was deleted${more}`);
-  return dead;
+  if (undelivered !== undefined) output.note(undelivered.note);
+  else if (dead === undefined) output.notice("No failed deliveries or API requests.");
+  else output.note(`Newest failure: ${dead}, to an endpoint that was deleted`);
+  return undelivered?.id ?? dead;
 }
 
 type Get = <Body>(path: string, query: Record<string, string | number>) => Promise<Body>;
@@ -88,27 +101,16 @@ async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefi
 }
 
 /** Returns the newest event if nobody has received it: a listener has not reported an attempt, or there is no receiver. */
-async function newestUnreceived(get: Get): Promise<{ id: string; note: string } | undefined> {
+async function newestUnreceived(get: Get): Promise<Trouble | undefined> {
   const [event] = (await get<{ data: ListedEvent[] }>(pathOf("event"), { limit: 1 })).data;
   if (event === undefined) return undefined;
   const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: event.id });
-  const { id, type } = event;
-  if (results.some(({ result }) => result === "forwarding")) return { id, note: `Not delivered yet: ${id}` };
+  const { id, type, created: at } = event;
+  if (results.some(({ result }) => result === "forwarding")) return { id, at, note: `Not delivered yet: ${id}` };
   const { data: deliveries } = await get<{ data: Delivery[] }>(PATH, { event: id, limit: 1 });
   // Nothing has to receive events about endpoints.
   if (deliveries.length > 0 || type.startsWith("webhook_endpoint.")) return undefined;
-  return { id, note: `The newest event, ${printable(type)} ${id}, reached no receiver` };
-}
-
-/** Returns the newest API request that failed, in a sentence; empty if there is none. */
-async function failedRequest(get: Get): Promise<string> {
-  const lists = await Promise.all(
-    ["4xx", "5xx"].map((status) => get<{ data: RequestLog[] }>(pathOf("request_log"), { status, limit: 1 })),
-  );
-  const [newest] = lists.flatMap(({ data }) => data).sort((a, b) => (a.id < b.id ? 1 : -1));
-  if (newest === undefined) return "";
-  const { id, method, path, status, error_code: code } = newest;
-  return `\nThe newest failed API request: ${printable([method, path, status, code ?? ""].join(" ").trim())}\n${shellCommand`To explain it: service why ${id}`}`;
+  return { id, at, note: `The newest event, ${printable(type)} ${id}, reached no receiver` };
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {

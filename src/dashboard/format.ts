@@ -60,6 +60,13 @@ export function exactTime(iso: string): string {
   return `${fullDate.format(new Date(iso))} (${iso.replace("T", " ").replace("Z", "")} UTC)`;
 }
 
+/** Returns a time in local time, as ISO 8601 without a zone: `2026-11-01T13:00:00`. Empty for text that is not a time. */
+export function localIso(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
 /** Returns the local time of day if the time is on the day of `now`, else the date with it. */
 export function localTime(iso: string, now: number): string {
   const date = new Date(iso);

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { LIMITS } from "../contract/limits.ts";
+import { capitalized } from "../contract/words.ts";
 import type { Identity, Session } from "../contract/schemas/account.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { useCall } from "./api/call.ts";
@@ -9,6 +10,7 @@ import { liveState } from "./api/live.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset } from "./clock.ts";
 import { openCommands, SECTIONS } from "./menu.ts";
+import { Options } from "./components/form.tsx";
 import { Icon } from "./components/icon.tsx";
 import { Outage } from "./components/outage.tsx";
 import { showToast } from "./components/toasts.tsx";
@@ -153,11 +155,7 @@ function Menu() {
         <label class="theme">
           Theme
           <select value={theme.value} onChange={({ currentTarget }) => showTheme(currentTarget.value as Theme)}>
-            {THEMES.map((name) => (
-              <option key={name} value={name}>
-                {name === "system" ? "System" : name === "light" ? "Light" : "Dark"}
-              </option>
-            ))}
+            <Options of={THEMES.map((name) => [name, capitalized(name)] as const)} />
           </select>
         </label>
         {data?.user !== undefined && data.user !== null && (

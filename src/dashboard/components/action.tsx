@@ -72,48 +72,55 @@ interface ConfirmationProps {
   /** The label of the button that confirms. */
   verb: string;
   run: ActionProps["run"];
+  /** True if it removes nothing. */
+  isHarmless?: boolean;
+  /** False until it is known what it affects. */
+  isReady?: boolean;
+  /** Why that is not known. */
+  problem?: CallError | undefined;
 }
 
 /** A button that asks for confirmation first. */
-export function ConfirmedAction({
-  children,
-  class: name,
-  disabled = false,
-  ...confirmation
-}: ConfirmationProps & ActionProps) {
-  const [isOpen, setOpen] = useState(false);
+export function ConfirmedAction(props: ConfirmationProps & { children: ComponentChildren; class?: string }) {
+  const { children, class: name, ...confirmation } = props;
   return (
-    <>
-      <button type="button" class={name} disabled={disabled || isUnreachable.value} onClick={() => setOpen(true)}>
-        {children}
-      </button>
-      {isOpen && <Confirmation {...confirmation} onClose={() => setOpen(false)} />}
-    </>
+    <DialogButton
+      class={name}
+      label={children}
+      dialog={(close) => <Confirmation {...confirmation} onClose={close} />}
+    />
   );
 }
 
 /** A dialog that asks before an action. It stays open if the action fails. */
 export function Confirmation(props: ConfirmationProps & { onClose: () => void }) {
-  const { title, explanation, verb, run, onClose } = props;
-  const [error, setError] = useState<CallError>();
+  const { title, explanation, verb, run, isHarmless = false, isReady = true, problem: unknown, onClose } = props;
+  const [failure, setFailure] = useState<CallError>();
+  const error = failure ?? unknown;
   const { isBusy, act } = useOnce(async () => {
     try {
       const text = await run();
       if (text !== undefined) showToast(text);
       onClose();
     } catch (problem) {
-      setError(asCallError(problem));
+      setFailure(asCallError(problem));
     }
   });
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} isForm={false}>
       {explanation}
       {error !== undefined && <ErrorBox error={error} />}
       <div class="buttons">
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" class="danger" aria-disabled={isBusy} onClick={act}>
+        <button
+          type="button"
+          class={isHarmless ? "primary" : "danger"}
+          disabled={!isReady}
+          aria-disabled={isBusy}
+          onClick={act}
+        >
           {verb}
         </button>
       </div>
@@ -122,7 +129,7 @@ export function Confirmation(props: ConfirmationProps & { onClose: () => void })
 }
 
 interface DialogButtonProps {
-  label: string;
+  label: ComponentChildren;
   class?: string | undefined;
   dialog: (close: () => void) => ComponentChildren;
 }

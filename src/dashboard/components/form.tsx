@@ -48,11 +48,7 @@ export function Field(props: FieldProps) {
       <label for={id}>{props.label}</label>
       {props.options !== undefined ? (
         <select {...shared}>
-          {props.options.map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
+          <Options of={props.options} />
         </select>
       ) : props.isLong === true ? (
         <textarea {...shared} rows={3} />
@@ -67,9 +63,7 @@ export function Field(props: FieldProps) {
       )}
       {props.suggestions !== undefined && (
         <datalist id={`${id}s`}>
-          {props.suggestions.map(([value, label]) => (
-            <option key={value} value={value} label={label} />
-          ))}
+          <Options of={props.suggestions} />
         </datalist>
       )}
       {props.hint !== undefined && (
@@ -83,6 +77,18 @@ export function Field(props: FieldProps) {
         </p>
       )}
     </div>
+  );
+}
+
+export function Options({ of }: { of: readonly (readonly [value: string, label: string])[] }) {
+  return (
+    <>
+      {of.map(([value, label]) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
 import { isSuccess } from "../../contract/is-success.ts";
-import { inProject } from "../../contract/shell-command.ts";
+import { inProject, shellWord } from "../../contract/shell-command.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
 import { clockTime, counted, dueTime, exactTime, localTime, pastTime, progressTime, relativeTime } from "../format.ts";
@@ -88,6 +88,12 @@ export function message(start: string, headers: Record<string, string> | null, b
     lines.push(`(${noun} not stored: ${hidden.join(", ")})`);
   }
   return [start, ...lines, ...(body === null || body === "" ? [] : ["", pretty(body)])].join("\n");
+}
+
+/** Returns a command that sends a request. Headers are words of a shell. */
+export function curl(method: string, url: string, headers: readonly string[], body: string | null): string {
+  const data = body === null || body === "" ? [] : [`--data-raw ${shellWord(body)}`];
+  return [`curl -X ${method} ${shellWord(url)}`, ...headers.map((header) => `-H ${header}`), ...data].join(" \\\n  ");
 }
 
 /** A time of day. */

@@ -6,8 +6,7 @@ import { useCall } from "../api/call.ts";
 import { eachPage } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
-import { perform } from "../components/action.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { Confirmation, perform } from "../components/action.tsx";
 import { count, dateAndTime, duration } from "../format.ts";
 
 /** Pages of waiting deliveries that are counted. */
@@ -36,32 +35,34 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
       isCurrent = false;
     };
   }, []);
-  const advance = () => {
-    onClose();
-    // The bar shows the progress while the platform works: the response arrives at the end.
-    void perform(async () => {
-      const advanced = call<TestClock>("POST", "/v1/test_clock/advance", { seconds });
-      clock.reload();
-      await advanced;
-      clock.reload();
-      return undefined;
-    });
+  const advance = async () => {
+    const advanced = call<TestClock>("POST", "/v1/test_clock/advance", { seconds });
+    clock.reload();
+    await advanced;
+    clock.reload();
+    return undefined;
   };
   return (
-    <Dialog title={`Advance the clock by ${duration(seconds)}?`} onClose={onClose} isForm={false}>
-      <p>
-        The sandbox’s time becomes <strong>{dateAndTime(target)}</strong>. It goes back only when the sandbox is reset.
-      </p>
-      <p role="status">{due ?? "Counting the deliveries that come due by then…"}</p>
-      <div class="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="primary" onClick={advance}>
-          Advance {duration(seconds)}
-        </button>
-      </div>
-    </Dialog>
+    <Confirmation
+      title={`Advance the clock by ${duration(seconds)}?`}
+      verb={`Advance ${duration(seconds)}`}
+      isHarmless
+      run={async () => {
+        // The bar shows the progress while the platform works: the response arrives at the end.
+        void perform(advance);
+        return undefined;
+      }}
+      onClose={onClose}
+      explanation={
+        <>
+          <p>
+            The sandbox’s time becomes <strong>{dateAndTime(target)}</strong>. It goes back only when the sandbox is
+            reset.
+          </p>
+          <p role="status">{due ?? "Counting the deliveries that come due by then…"}</p>
+        </>
+      }
+    />
   );
 }
 

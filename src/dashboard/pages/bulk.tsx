@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
@@ -7,11 +6,9 @@ import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/stat
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
-import { Action, DialogButton, useOnce } from "../components/action.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { Action, Confirmation, DialogButton } from "../components/action.tsx";
 import { Field } from "../components/form.tsx";
 import { isUnreachable } from "../components/outage.tsx";
-import { ErrorBox } from "../components/page.tsx";
 import { showToast } from "../components/toasts.tsx";
 import { count, counted, dateAndTime } from "../format.ts";
 import { environment } from "../router.tsx";
@@ -165,72 +162,83 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
     endpoint === undefined ? enabled.flatMap((group) => (isChosen(group) ? group.own : [])) : (found ?? []);
   const total = found && sumOf(chosen);
   return (
-    <BulkDialog
+    <Confirmation
       title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
       verb={total === undefined || total === 0 ? "Retry" : `Retry ${count(total)}`}
       isReady={total !== undefined && total > 0}
-      error={error}
+      problem={error}
+      isHarmless
       run={async () => {
         const operations = [];
         for (const { body } of chosen) operations.push(await retry(body));
         noteStarted({ environment: of, operations, left: chosen.map(({ body }) => body) });
+        return undefined;
       }}
       onClose={onClose}
-    >
-      {isRangeSet ? (
-        <p>
-          Created{after !== "" && <> after {dateAndTime(Date.parse(after))}</>}
-          {before !== "" && <> before {dateAndTime(Date.parse(before))}</>}.
-        </p>
-      ) : (
-        <Field
-          label="Created"
-          name="range"
-          value={range}
-          onInput={setRange}
-          options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
-        />
-      )}
-      {enabled.length > 0 && (
-        <fieldset class="targets">
-          <legend>Endpoints</legend>
-          {enabled.map((group) => (
-            <label key={group.id}>
-              <input type="checkbox" checked={isChosen(group)} onChange={() => setToggled(toggle(toggled, group.id))} />
-              <span>
-                <span class="one-line">{group.name}</span>
-                <small>
-                  {inWords(group.own)}
-                  {group.isFailing && <span class="bad-text"> · still failing, so a retry would probably fail</span>}
-                </small>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-      )}
-      <p role="status">
-        {query !== ""
-          ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
-          : total === undefined
-            ? error === undefined && "Counting…"
-            : total === 0
-              ? enabled.length > 0
-                ? "Choose an endpoint."
-                : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
-              : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
-      </p>
-      {disabled.length > 0 && (
-        <p class="soft">
-          Left out, because {disabled.length === 1 ? "it is" : "they are"} disabled:{" "}
-          {disabled.map(({ name, own }) => `${name} (${inWords(own)})`).join(", ")}.
-        </p>
-      )}
-      {chosen.some((one) => one.body.status === "pending") && (
-        <p class="soft">
-          Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one.
-        </p>
-      )}
-    </BulkDialog>
+      explanation={
+        <>
+          {isRangeSet ? (
+            <p>
+              Created{after !== "" && <> after {dateAndTime(Date.parse(after))}</>}
+              {before !== "" && <> before {dateAndTime(Date.parse(before))}</>}.
+            </p>
+          ) : (
+            <Field
+              label="Created"
+              name="range"
+              value={range}
+              onInput={setRange}
+              options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
+            />
+          )}
+          {enabled.length > 0 && (
+            <fieldset class="targets">
+              <legend>Endpoints</legend>
+              {enabled.map((group) => (
+                <label key={group.id}>
+                  <input
+                    type="checkbox"
+                    checked={isChosen(group)}
+                    onChange={() => setToggled(toggle(toggled, group.id))}
+                  />
+                  <span>
+                    <span class="one-line">{group.name}</span>
+                    <small>
+                      {inWords(group.own)}
+                      {group.isFailing && (
+                        <span class="bad-text"> · still failing, so a retry would probably fail</span>
+                      )}
+                    </small>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+          )}
+          <p role="status">
+            {query !== ""
+              ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
+              : total === undefined
+                ? error === undefined && "Counting…"
+                : total === 0
+                  ? enabled.length > 0
+                    ? "Choose an endpoint."
+                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
+                  : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
+          </p>
+          {disabled.length > 0 && (
+            <p class="soft">
+              Left out, because {disabled.length === 1 ? "it is" : "they are"} disabled:{" "}
+              {disabled.map(({ name, own }) => `${name} (${inWords(own)})`).join(", ")}.
+            </p>
+          )}
+          {chosen.some((one) => one.body.status === "pending") && (
+            <p class="soft">
+              Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one.
+            </p>
+          )}
+        </>
+      }
+    />
   );
 }
 
@@ -272,42 +280,4 @@ export function useFound<Found>(key: string, read: () => Promise<Found>) {
     // While the platform cannot be reached, the dialog says so.
   }, [key, round, isUnreachable.value]);
   return state.key === key ? state : { found: undefined, error: undefined };
-}
-
-/** Asks before a bulk operation, which it says in its children. */
-export function BulkDialog(props: {
-  title: string;
-  verb: string;
-  isReady: boolean;
-  /** Why it cannot be counted. */
-  error: CallError | undefined;
-  run: () => Promise<void>;
-  onClose: () => void;
-  children: ComponentChildren;
-}) {
-  const { title, verb, isReady, run, onClose, children } = props;
-  const [error, setError] = useState<CallError>();
-  const { isBusy, act } = useOnce(async () => {
-    try {
-      await run();
-      onClose();
-    } catch (problem) {
-      setError(asCallError(problem));
-    }
-  });
-  const shown = error ?? props.error;
-  return (
-    <Dialog title={title} onClose={onClose} isForm={false}>
-      {children}
-      {shown !== undefined && <ErrorBox error={shown} />}
-      <div class="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="primary" disabled={!isReady} aria-disabled={isBusy} onClick={act}>
-          {verb}
-        </button>
-      </div>
-    </Dialog>
-  );
 }

@@ -13,6 +13,7 @@ import {
   Breakable,
   ClockTime,
   Copy,
+  curl,
   DeliveryState,
   message,
   NextAttempt,
@@ -294,11 +295,8 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
 
 /** Returns an attempt as a command that sends the same bytes with the same headers. */
 function curlOf(url: string, headers: Record<string, string>, body: string): string {
-  return [
-    `curl -X POST ${shellWord(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `  -H ${shellWord(`${name}: ${value}`)}`),
-    `  --data-raw ${shellWord(body)}`,
-  ].join(" \\\n");
+  const words = Object.entries(headers).map(([name, value]) => shellWord(`${name}: ${value}`));
+  return curl("POST", url, words, body);
 }
 
 const LIKELY_SHOWN = 4;

@@ -6,10 +6,10 @@ import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { useQuery } from "../api/store.ts";
-import { showToast } from "../components/toasts.tsx";
+import { Confirmation } from "../components/action.tsx";
 import { count, counted } from "../format.ts";
 import { environment } from "../router.tsx";
-import { BulkDialog, useFound } from "./bulk.tsx";
+import { useFound } from "./bulk.tsx";
 import { noteStarted } from "./operations.tsx";
 
 /** Selects the events that an endpoint missed since it was disabled. */
@@ -61,11 +61,12 @@ export function EnableDialog(props: {
   const [isRetrying, setRetrying] = useState(true);
   const again = isRetrying ? lost : 0;
   return (
-    <BulkDialog
+    <Confirmation
       title={`Enable ${nameOfEndpoint(endpoint)}?`}
       verb={missed === undefined || missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
       isReady={(missed !== undefined && ofLost.found !== undefined) || (error !== undefined && error.status !== 0)}
-      error={error}
+      problem={error}
+      isHarmless
       run={async () => {
         await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
         onChange();
@@ -80,32 +81,35 @@ export function EnableDialog(props: {
           noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
         }
         const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
-        showToast(
-          `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; waiting deliveries are sent now.`,
-        );
+        return `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; waiting deliveries are sent now.`;
       }}
       onClose={onClose}
-    >
-      <p role="status">
-        {missed === undefined
-          ? error === undefined && "Counting the events that it missed…"
-          : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
-      </p>
-      {listeners > 0 && missed !== undefined && missed > 0 && (
-        <p>
-          {listeners === 1 ? "The connected listener receives" : `The ${count(listeners)} connected listeners receive`}{" "}
-          the replayed events too, even those that {listeners === 1 ? "it has" : "they have"} received before.
-        </p>
-      )}
-      {lost > 0 && (
-        <label class="check">
-          <input type="checkbox" checked={isRetrying} onChange={() => setRetrying(!isRetrying)} />
-          <span>
-            Also retry the {lost === 1 ? "delivery" : counted(lost, "delivery", "deliveries")} that failed before
-          </span>
-        </label>
-      )}
-      <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
-    </BulkDialog>
+      explanation={
+        <>
+          <p role="status">
+            {missed === undefined
+              ? error === undefined && "Counting the events that it missed…"
+              : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
+          </p>
+          {listeners > 0 && missed !== undefined && missed > 0 && (
+            <p>
+              {listeners === 1
+                ? "The connected listener receives"
+                : `The ${count(listeners)} connected listeners receive`}{" "}
+              the replayed events too, even those that {listeners === 1 ? "it has" : "they have"} received before.
+            </p>
+          )}
+          {lost > 0 && (
+            <label class="check">
+              <input type="checkbox" checked={isRetrying} onChange={() => setRetrying(!isRetrying)} />
+              <span>
+                Also retry the {lost === 1 ? "delivery" : counted(lost, "delivery", "deliveries")} that failed before
+              </span>
+            </label>
+          )}
+          <p class="soft">To start with new events only, choose “Enable without replay” in the menu of the endpoint.</p>
+        </>
+      }
+    />
   );
 }

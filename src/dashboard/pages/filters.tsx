@@ -5,8 +5,10 @@ import { inProject, shellCommand } from "../../contract/shell-command.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { capitalized } from "../../contract/words.ts";
 import { environmentNow } from "../clock.ts";
+import { Options } from "../components/form.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Copy, hrefOfId } from "../components/values.tsx";
+import { localIso } from "../format.ts";
 import { environment, filter, go, route } from "../router.tsx";
 
 /** Returns a filter of the page, which is stored in the URL. */
@@ -155,11 +157,7 @@ export function Choice(props: {
     <label class={value === "" ? undefined : "set"}>
       {props.label}
       <select value={value} onChange={({ currentTarget }) => filter({ [props.name]: currentTarget.value })}>
-        {props.options.map(([option, label]) => (
-          <option key={option} value={option}>
-            {label}
-          </option>
-        ))}
+        <Options of={props.options} />
       </select>
     </label>
   );
@@ -228,9 +226,11 @@ export function Search(props: SearchProps) {
 }
 
 const PERIODS = [
+  ["", "Any time"],
   ["3600", "Last hour"],
   ["86400", "Last 24 hours"],
   ["604800", "Last 7 days"],
+  ["range", "Between"],
 ] as const;
 
 /** A range of creation times. A period becomes a time, so that the URL names the same items later. */
@@ -252,13 +252,7 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
             }
           }}
         >
-          <option value="">Any time</option>
-          {PERIODS.map(([seconds, label]) => (
-            <option key={seconds} value={seconds}>
-              {label}
-            </option>
-          ))}
-          <option value="range">Between</option>
+          <Options of={PERIODS} />
         </select>
       </label>
       {isSet && <Limit label="From" name="created_after" value={after} />}
@@ -291,13 +285,7 @@ function Limit({ label, name, value }: { label: string; name: string; value: str
 
 /** Returns a timestamp in local time, with 24 hours in every language. */
 function localInput(timestamp: string): string {
-  const at = new Date(timestamp);
-  if (Number.isNaN(at.getTime())) return "";
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
-    .toISOString()
-    .slice(0, 19)
-    .replace("T", " ")
-    .replace(/:00$/, "");
+  return timestamp === "" ? "" : localIso(timestamp).replace("T", " ").replace(/:00$/, "");
 }
 
 /** Copies the command that lists what the page shows. */

@@ -17,7 +17,7 @@ import { CallError, withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
 import { useQuery } from "../api/store.ts";
 import { Field, type FieldProps } from "../components/form.tsx";
-import { minorDigits, minorUnits, money, typedAmount } from "../format.ts";
+import { localIso, minorDigits, minorUnits, money, typedAmount } from "../format.ts";
 import { type Permissions, PermissionsField, permissionsOf, scopesOf } from "./api-keys/scopes.tsx";
 import { EventType } from "../components/values.tsx";
 import { titleOf } from "./objects/item.tsx";
@@ -94,9 +94,7 @@ function headersOf(text: string): Record<string, string | null> {
 
 /** Returns a time as an input of type `datetime-local` takes it. */
 function inLocalTime(time: string | null): string {
-  if (time === null) return "";
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return time === null ? "" : localIso(time).slice(0, 16);
 }
 
 /** Returns a local time in UTC. The platform reports a year of more than four digits. */

@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { timeOfId } from "../../contract/ids.ts";
 import type { ApiKey } from "../../contract/schemas/api-key.ts";
 import type { RequestLog, RequestLogDetail } from "../../contract/schemas/request-log.ts";
-import { shellWord } from "../../contract/shell-command.ts";
 import { useExplanation } from "../api/explanation.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
@@ -11,7 +10,7 @@ import { Answer } from "../components/answer.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
-import { Copy, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
+import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf, listFilters, oneOf, Search, type Terms, TIME_TERMS } from "./filters.tsx";
@@ -274,11 +273,6 @@ function invalidFields(response: string | null): string[] {
 
 /** Returns the request as a command, with a key from the environment. */
 function curlOf({ method, request_body: body }: RequestLogDetail, target: string): string {
-  return [
-    `curl -X ${method} ${shellWord(location.origin + target)}`,
-    '  -H "Authorization: Bearer $SERVICE_API_KEY"',
-    ...(body === null || body === ""
-      ? []
-      : ["  -H 'Content-Type: application/json'", `  --data-raw ${shellWord(body)}`]),
-  ].join(" \\\n");
+  const headers = ['"Authorization: Bearer $SERVICE_API_KEY"', ...(body ? ["'Content-Type: application/json'"] : [])];
+  return curl(method, location.origin + target, headers, body);
 }

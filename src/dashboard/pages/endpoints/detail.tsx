@@ -22,15 +22,14 @@ import { Time, Unknown } from "../../components/values.tsx";
 import { duration, milliseconds, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
-import { EnableDialog, useMissed } from "../enable.tsx";
+import { useMissed } from "../enable.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { isRetryUseless, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
-import { DisableEndpoint } from "./disable.tsx";
-import { TestEvent } from "./test-event.tsx";
+import { EndpointDialog } from "./dialogs.tsx";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 
@@ -223,20 +222,15 @@ function Actions(props: {
           Enable and replay
         </button>
       )}
-      {openDialog === "enable" && (
-        <EnableDialog
+      {(openDialog === "enable" || openDialog === "test" || openDialog === "disable") && (
+        <EndpointDialog
+          open={openDialog}
           endpoint={endpoint}
           waiting={waiting}
           onChange={onChange}
-          onClose={() => setOpenDialog(undefined)}
-        />
-      )}
-      {openDialog === "test" && (
-        <TestEvent
-          endpoint={endpoint}
           onClose={() => {
             setOpenDialog(undefined);
-            onPing();
+            if (openDialog === "test") onPing();
           }}
         />
       )}
@@ -250,9 +244,6 @@ function Actions(props: {
         />
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
-      {openDialog === "disable" && (
-        <DisableEndpoint id={endpoint.id} onChange={onChange} onClose={() => setOpenDialog(undefined)} />
-      )}
       {openDialog === "delete" && (
         <Confirmation
           title="Delete this endpoint?"

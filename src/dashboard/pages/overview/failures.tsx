@@ -15,10 +15,7 @@ import { None, RowTime, Status, Unknown } from "../../components/values.tsx";
 import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
-import { RetryDialog } from "../bulk.tsx";
-import { EnableDialog } from "../enable.tsx";
-import { DisableEndpoint } from "../endpoints/disable.tsx";
-import { TestEvent } from "../endpoints/test-event.tsx";
+import { EndpointDialog } from "../endpoints/dialogs.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -306,8 +303,7 @@ function RowActions(props: {
   const { endpoint, counts, onChange } = props;
   const waiting = counts?.pending ?? 0;
   const [openDialog, setOpenDialog] = useState<"retry" | "enable" | "test" | "disable">();
-  const close = () => setOpenDialog(undefined);
-  const { id, health } = endpoint;
+  const { id } = endpoint;
   const name = nameOfEndpoint(endpoint);
   const isEnabled = endpoint.status === "enabled";
   const undelivered = waiting > 0 ? { status: "pending" } : counts?.failed_deliveries ? { status: "failed" } : {};
@@ -326,22 +322,18 @@ function RowActions(props: {
                 { label: "Send test event", onSelect: () => setOpenDialog("test") },
                 { label: "Disable", onSelect: () => setOpenDialog("disable") },
               ]
-            : [
-                {
-                  label: "Enable and replay",
-                  onSelect: () => setOpenDialog("enable"),
-                },
-              ]),
+            : [{ label: "Enable and replay", onSelect: () => setOpenDialog("enable") }]),
         ]}
       />
-      {openDialog === "enable" && (
-        <EnableDialog endpoint={endpoint} waiting={waiting} onChange={onChange} onClose={close} />
+      {openDialog !== undefined && (
+        <EndpointDialog
+          open={openDialog}
+          endpoint={endpoint}
+          waiting={waiting}
+          onChange={onChange}
+          onClose={() => setOpenDialog(undefined)}
+        />
       )}
-      {openDialog === "retry" && (
-        <RetryDialog endpoint={{ id, name }} failingSince={health.failing_since} onClose={close} />
-      )}
-      {openDialog === "test" && <TestEvent endpoint={endpoint} onClose={close} />}
-      {openDialog === "disable" && <DisableEndpoint id={id} onChange={onChange} onClose={close} />}
     </span>
   );
 }

@@ -102,6 +102,17 @@ export function endStream(reason: unknown): void {
   if (!isCtrlC(reason)) throw new SilentExit(reason.exitCode);
 }
 
+/** Waits for work. Rejects with the reason of the signal as soon as it is aborted. */
+export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const over = new AbortController();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true, signal: over.signal });
+  });
+  return await Promise.race([work, aborted]).finally(() => over.abort());
+}
+
 /** The reader of stdout has closed it, as in `| head`: exits quietly with 0. */
 export class BrokenPipeError extends Error {
   override name = "BrokenPipeError";

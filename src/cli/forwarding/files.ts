@@ -14,50 +14,64 @@ export interface EnvTarget {
   name: string;
 }
 
-interface RunFilesOptions {
-  writeEnv: EnvTarget | undefined;
-  readyFile: string | undefined;
-  record: string | undefined;
-  platform: NodeJS.Platform;
-  warn: (text: string) => void;
-  /** Called once, when events cannot be recorded any more. */
-  onFailure: (error: Error) => void;
+/** Flags that name files. */
+interface FileFlags {
+  writeEnv?: EnvTarget;
+  readyFile?: string;
+  record?: string;
 }
 
 /** The files that a run writes for other programs: the secret, that it is ready, and its events. */
 export class RunFiles {
-  readonly #options: RunFilesOptions;
+  readonly #flags: FileFlags;
+  readonly #options: RecorderOptions;
   readonly #recorder: Recorder | undefined;
 
   /** Throws UserError if the recording cannot be opened. */
-  constructor(options: RunFilesOptions) {
-    const { record } = options;
+  constructor(flags: FileFlags, options: RecorderOptions) {
+    this.#flags = flags;
     this.#options = options;
-    if (record === undefined) return;
-    this.#recorder = new Recorder(record, options);
-    this.#warnIfOpen(record, "complete events");
+    if (flags.record !== undefined) this.#recorder = new Recorder(flags.record, "complete events", options);
   }
 
   /** Rejects with UserError if a file could not be written later. `secret` is undefined if the platform's is used. */
   async assertWritable(secret: string | undefined): Promise<void> {
-    const { writeEnv } = this.#options;
-    if (writeEnv !== undefined) await checkEnvFile(writeEnv, secret);
+    if (this.#flags.writeEnv === undefined) return;
+    const { file, name } = this.#flags.writeEnv;
+    await explained("--write-env", file, async () => {
+      formatValue(name, secret ?? "");
+      const path = (await readIfThere(file))?.path ?? file;
+      await access(dirname(path), constants.W_OK);
+    });
   }
 
-  /** Marks the run as not ready. Rejects with UserError if the ready file could not be written later. */
+  /**
+   * Marks the run as not ready: the ready file of an earlier run is wrong until this run is ready, and one of a finished
+   * run stays wrong. Rejects with UserError if the file could not be written later.
+   */
   async removeReady(): Promise<void> {
-    const { readyFile } = this.#options;
-    if (readyFile !== undefined) await removeReadyFile(readyFile);
+    const { readyFile: file } = this.#flags;
+    if (file === undefined) return;
+    await explained("--ready-file", file, async () => {
+      await access(dirname(file), constants.W_OK);
+      await rm(file, { force: true });
+    });
   }
 
-  /** Marks the run as ready. Events are signed with this secret. */
+  /**
+   * Tells a script that events are forwarded now, signed with this secret. The ready file appears whole or not at all,
+   * for its owner only.
+   */
   async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
-    const { writeEnv, readyFile } = this.#options;
+    const { writeEnv, readyFile } = this.#flags;
     if (writeEnv !== undefined) {
-      await writeSecret(writeEnv, secret);
-      this.#warnIfOpen(writeEnv.file, "the signing secret");
+      const { file, name } = writeEnv;
+      await explained("--write-env", file, () => writeEnvFile(file, { [name]: secret }));
+      warnIfOpen(file, "the signing secret", this.#options);
     }
-    if (readyFile !== undefined) await writeReadyFile(readyFile, { secret, forwardTo });
+    if (readyFile === undefined) return;
+    const content = JSON.stringify({ secret, forward_to: forwardTo?.href ?? null, pid: process.pid });
+    await explained("--ready-file", readyFile, () => replaceDurably(readyFile, `${content}\n`, 0o600));
   }
 
   record(event: Parameters<Recorder["add"]>[0]): void {
@@ -67,16 +81,13 @@ export class RunFiles {
   close(): void {
     this.#recorder?.close();
   }
-
-  #warnIfOpen(file: string, content: string): void {
-    const warning = openFileWarning(file, content, this.#options.platform);
-    if (warning !== undefined) this.#options.warn(warning);
-  }
 }
 
 interface RecorderOptions {
-  onFailure: (error: UserError) => void;
+  platform: NodeJS.Platform;
   warn: (text: string) => void;
+  /** Called once, when events cannot be recorded any more. */
+  onFailure: (error: UserError) => void;
 }
 
 /** Appends events to a file that `listen replay` and `webhooks replay` read. A new one is for its owner alone. */
@@ -87,13 +98,10 @@ export class Recorder {
   #lines: string[] = [];
   #failed = false;
 
-  /**
-   * Throws UserError if the file cannot be opened, or has other contents than a recording. `onFailure` is called once
-   * when it cannot be written any more.
-   */
-  constructor(file: string, { onFailure, warn }: RecorderOptions) {
+  /** Throws UserError if the file cannot be opened, or has other contents than a recording. */
+  constructor(file: string, content: string, options: RecorderOptions) {
     this.#file = file;
-    this.#onFailure = onFailure;
+    this.#onFailure = options.onFailure;
     try {
       this.#descriptor = openSync(file, "a", 0o600);
     } catch (error) {
@@ -101,11 +109,12 @@ export class Recorder {
     }
     try {
       const stats = fstatSync(this.#descriptor);
-      if (stats.isFile() && stats.size > 0) this.#endLastLine(lastLineOf(file, stats.size), warn);
+      if (stats.isFile() && stats.size > 0) this.#endLastLine(lastLineOf(file, stats.size), options.warn);
     } catch (error) {
       closeSync(this.#descriptor);
       throw this.#explain(error);
     }
+    warnIfOpen(file, content, options);
   }
 
   /** The events of one turn of the event loop share a write. */
@@ -190,18 +199,6 @@ function firstLine(descriptor: number): string {
   }
 }
 
-async function checkEnvFile({ file, name }: EnvTarget, secret = ""): Promise<void> {
-  await explained("--write-env", file, async () => {
-    formatValue(name, secret);
-    const path = (await readIfThere(file))?.path ?? file;
-    await access(dirname(path), constants.W_OK);
-  });
-}
-
-async function writeSecret({ file, name }: EnvTarget, secret: string): Promise<void> {
-  await explained("--write-env", file, () => writeEnvFile(file, { [name]: secret }));
-}
-
 /**
  * Sets variables of an .env file and leaves the rest as it is, to the byte. A file that already has the values is not
  * touched, so that a watcher does not restart. Only its owner can read a new file; an existing one keeps its mode,
@@ -255,26 +252,6 @@ async function readIfThere(file: string): Promise<{ path: string; text: string; 
   }
 }
 
-/**
- * Tells a script that events are forwarded now, and how they are signed. The file appears whole or not at all, for its
- * owner only.
- */
-async function writeReadyFile(file: string, ready: { secret: string; forwardTo: URL | undefined }): Promise<void> {
-  const content = { secret: ready.secret, forward_to: ready.forwardTo?.href ?? null, pid: process.pid };
-  await explained("--ready-file", file, () => replaceDurably(file, `${JSON.stringify(content)}\n`, 0o600));
-}
-
-/**
- * Removes the ready file: one of an earlier run is wrong until this run is ready, and one of a finished run stays
- * wrong.
- */
-async function removeReadyFile(file: string): Promise<void> {
-  await explained("--ready-file", file, async () => {
-    await access(dirname(file), constants.W_OK);
-    await rm(file, { force: true });
-  });
-}
-
 async function explained(flag: string, file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -288,6 +265,11 @@ async function explained(flag: string, file: string, work: () => Promise<void>):
           : message;
     throw new UserError(`${flag}: cannot write ${file}: ${reason}`, { cause: error });
   }
+}
+
+function warnIfOpen(file: string, content: string, { platform, warn }: RecorderOptions): void {
+  const warning = openFileWarning(file, content, platform);
+  if (warning !== undefined) warn(warning);
 }
 
 /**

@@ -20,7 +20,7 @@ import type { Feed } from "./ui/feed.ts";
 import { type EnvTarget, RunFiles } from "./files.ts";
 import { type ForwardingFlags, type Setup, targetsOf } from "./options.ts";
 import { explainListenError, type PlatformAccess } from "./platform-access.ts";
-import { openStartPosition, type StartPosition } from "./start-position.ts";
+import { StartPosition } from "./start-position.ts";
 
 type Ready = Extract<Report, { event: "ready" }>;
 
@@ -83,21 +83,9 @@ export class Listening {
     this.#options = options;
     this.#context = context;
     const warn = (text: string): void => display.warn(text);
-    this.#position = openStartPosition({
-      context,
-      warn,
-      identity: platform.identity,
-      events: flags.events,
-      receivers: setup,
-    });
-    this.#files = new RunFiles({
-      writeEnv: flags.writeEnv,
-      readyFile: flags.readyFile,
-      record: flags.record,
-      platform: context.platform,
-      warn,
-      onFailure: (error) => this.#fail(error),
-    });
+    const { identity } = platform;
+    this.#position = new StartPosition({ context, warn, identity, events: flags.events, receivers: setup });
+    this.#files = new RunFiles(flags, { platform: context.platform, warn, onFailure: (error) => this.#fail(error) });
     this.#advisor = new PortAdvisor({
       clock: systemClock,
       except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],

@@ -18,16 +18,16 @@ import { SECRET_VARIABLE, secretsIfGiven } from "../receivers/secrets.ts";
 /** Flags that `listen` and `listen replay` share. */
 export interface ForwardingFlags {
   forwardTo?: string;
-  route: string[];
-  header: string[];
+  route?: string[];
+  header?: string[];
   secret?: string;
   secretFile?: string;
-  concurrency: number;
-  ordered: boolean;
-  retries: number;
+  concurrency?: number;
+  ordered?: boolean;
+  retries?: number;
   /** Milliseconds. */
-  timeout: number;
-  skipVerify: boolean;
+  timeout?: number;
+  skipVerify?: boolean;
   chaos?: string;
 }
 
@@ -38,13 +38,13 @@ export function readForwardingOptions(
   flags: Omit<ForwardingFlags, "secret" | "secretFile">,
   context: Context,
 ): { receivers: Receivers; options: ForwardingOptions; chaos: string | undefined } {
-  const { warnings, ...receivers } = readReceivers(flags.forwardTo, flags.route);
+  const { forwardTo, route = [], header = [], skipVerify, timeout = 10_000, concurrency, ordered, retries } = flags;
+  const { warnings, ...receivers } = readReceivers(forwardTo, route);
   for (const warning of warnings) context.output.warn(warning);
-  const { skipVerify, timeout, concurrency, ordered, retries } = flags;
   const chaos = readChaos(flags, context);
   const options: ForwardingOptions = {
     ...receivers,
-    headers: asUsage(() => parseForwardHeaders(flags.header), ForwardHeaderError, "--header"),
+    headers: asUsage(() => parseForwardHeaders(header), ForwardHeaderError, "--header"),
     skipVerify,
     timeoutMs: timeout,
     concurrency,

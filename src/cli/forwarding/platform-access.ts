@@ -4,6 +4,7 @@ import { parseBaseUrl } from "../../client/base-url.ts";
 import type { CredentialSource } from "../../client/http.ts";
 import { proxyFor } from "../../client/proxy-settings.ts";
 import { ListenError } from "../../relay/disconnection.ts";
+import type { Report } from "../../relay/report.ts";
 import { Run, type RunOptions } from "../../relay/run.ts";
 import { proxiesOf } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -77,24 +78,29 @@ const TIMEOUT_MS = 10_000;
 export async function fetchListenSecret(platform: PlatformAccess, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   let secret: string | undefined;
-  const run = new Run({
-    ...platform,
-    after: "now",
-    maxDowntimeMs: TIMEOUT_MS,
-    report: (report) => {
-      if (report.event !== "ready") return;
-      secret = report.secret;
-      void run.stop();
-    },
+  const options = { maxDowntimeMs: TIMEOUT_MS, hasWaited: true, signal };
+  await listenBriefly(platform, options, (report, stop) => {
+    if (report.event !== "ready") return;
+    secret = report.secret;
+    stop();
   });
-  const stop = () => void run.stop();
+  if (secret === undefined) throw signal.reason;
+  return secret;
+}
+
+/** Listens from now on until `take`, which gets every report, calls its second argument, or until the signal. */
+export async function listenBriefly(
+  platform: PlatformAccess,
+  { signal, hasWaited, ...options }: Partial<RunOptions> & { signal: AbortSignal; hasWaited: boolean },
+  take: (report: Report, stop: () => void) => void,
+): Promise<void> {
+  const stop = (): void => void run.stop();
+  const run = new Run({ ...platform, ...options, after: "now", report: (report) => take(report, stop) });
   signal.addEventListener("abort", stop, { once: true });
   run.start();
   const { error } = await run.ended;
   signal.removeEventListener("abort", stop);
-  if (error !== undefined) throw explainListenError(error, platform, true);
-  if (secret === undefined) throw signal.reason;
-  return secret;
+  if (error !== undefined) throw explainListenError(error, platform, hasWaited);
 }
 
 function adviceOn({ status, code, request_id: request }: NonNullable<ListenError["problem"]>): string {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Context } from "../../context.ts";
-import { InterruptedError, isCtrlC, SilentExit, UserError } from "../../errors.ts";
+import { InterruptedError, isCtrlC, orAborted, SilentExit, UserError } from "../../errors.ts";
 import { offerDriver } from "../../database/driver.ts";
 import { killWithThisProcess, type ProcessGroup, startCommand } from "../../process/process-group.ts";
 import { createTemporaryFolder } from "../../temporary-folder.ts";
@@ -108,17 +108,15 @@ async function step<Value>(
   work: () => Promise<{ detail: string; value: Value }>,
 ): Promise<Value> {
   const shown = reporter.begin(title, command);
-  const ended = new AbortController();
+  const limit = AbortSignal.timeout(STEP_SECONDS * 1000);
   try {
-    const { detail, value } = await Promise.race([work(), deadline(ended.signal), interruption(context, ended.signal)]);
+    const { detail, value } = await orAborted(work(), AbortSignal.any([context.signal, limit]));
     shown.done(detail);
     return value;
   } catch (error) {
     if (error instanceof InterruptedError) throw error;
-    shown.failed((error as Error).message);
+    shown.failed(error === limit.reason ? `Timed out after ${STEP_SECONDS} s` : (error as Error).message);
     throw new SilentExit(1);
-  } finally {
-    ended.abort();
   }
 }
 
@@ -163,24 +161,8 @@ function start({ context, env, groups }: Stage, args: readonly string[], input?:
   };
 }
 
-function deadline(ended: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = () => reject(new UserError(`Timed out after ${STEP_SECONDS} s`));
-    const timer = setTimeout(fail, STEP_SECONDS * 1000).unref();
-    ended.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  });
-}
-
-/** Rejects on Ctrl-C. Stops listening once `ended` is aborted. */
-function interruption({ signal }: Context, ended?: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const options = { once: true, ...(ended === undefined ? {} : { signal: ended }) };
-    signal.addEventListener("abort", () => reject(signal.reason as Error), options);
-  });
-}
-
-async function untilInterrupted(context: Context): Promise<void> {
-  await interruption(context).catch((error: unknown) => {
+async function untilInterrupted({ signal }: Context): Promise<void> {
+  await orAborted(new Promise<never>(() => {}), signal).catch((error: unknown) => {
     if (!isCtrlC(error)) throw error;
   });
 }

@@ -108,18 +108,8 @@ export class RestartableListener {
   }
 }
 
-const NO_FLAGS: ListenFlags = {
-  route: [],
-  header: [],
-  concurrency: 16,
-  ordered: false,
-  retries: 3,
-  timeout: 10_000,
-  skipVerify: false,
-  failOnError: false,
-  printSecret: false,
-  ui: false,
-};
+/** As `service listen` has without flags. */
+const NO_FLAGS: ListenFlags = { retries: 3, failOnError: false, printSecret: false, ui: false };
 
 /** Prints like `service listen`, except that the caller reports readiness. */
 async function openDisplay(

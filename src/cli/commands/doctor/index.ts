@@ -1,7 +1,7 @@
 import { NetworkError } from "../../../client/errors.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { EXIT_CODES, SilentExit, UserError } from "../../errors.ts";
+import { EXIT_CODES, orAborted, SilentExit, UserError } from "../../errors.ts";
 import { mapTexts } from "../../terminal/json.ts";
 import type { Output } from "../../terminal/output.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -95,9 +95,8 @@ async function runStatus(context: Context): Promise<void> {
 
 /** Runs checks until the limit, and prints their results. */
 async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, signal }: Context): Promise<Result[]> {
-  const ending = endOf(limit);
   const results = await output.spinner.during(`Running ${checks.length} checks`, () =>
-    Promise.all(checks.map((check) => runCheck(check, ending, limit))),
+    Promise.all(checks.map((check) => runCheck(check, limit))),
   );
   signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
@@ -113,10 +112,10 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
 }
 
 /** A check that throws is a finding too. */
-async function runCheck({ id, title, run }: Check, ending: Promise<never>, limit: AbortSignal): Promise<Result> {
+async function runCheck({ id, title, run }: Check, limit: AbortSignal): Promise<Result> {
   let finding: Finding;
   try {
-    finding = await Promise.race([Promise.resolve(run()), ending]);
+    finding = await orAborted(Promise.resolve(run()), limit);
   } catch (error) {
     if (limit.aborted)
       finding = failed(`timed out after ${TIMEOUT_MILLISECONDS / 1000} s`, "Check the network and try again.");
@@ -126,15 +125,6 @@ async function runCheck({ id, title, run }: Check, ending: Promise<never>, limit
     else finding = failed((error as Error).message, adviceOf(error));
   }
   return { id, title, status: finding.status, detail: finding.detail, advice: finding.advice ?? null };
-}
-
-function endOf(limit: AbortSignal): Promise<never> {
-  const ending = new Promise<never>((_resolve, reject) => {
-    limit.addEventListener("abort", () => reject(limit.reason as Error), { once: true });
-  });
-  // Usually all results are known before.
-  ending.catch(() => {});
-  return ending;
 }
 
 function adviceOf(error: unknown): string {

@@ -20,7 +20,7 @@ import {
 import { CLI_REDIRECT_PATH } from "../../../contract/scopes.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
-import { UserError } from "../../errors.ts";
+import { orAborted, UserError } from "../../errors.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
 const DEFAULT_LIMIT_SECONDS = 300;
@@ -122,30 +122,16 @@ async function withinTime<Result>(
   wait: Promise<Result>,
   hint: string,
 ): Promise<Result> {
-  const { signal } = context;
-  let end = (): void => {};
-  const limit = new Promise<never>((_resolve, reject) => {
-    const timer = setTimeout(() => reject(timedOut(seconds, hint)), seconds * 1000);
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-    };
-  });
+  const limit = AbortSignal.timeout(seconds * 1000);
   try {
-    return await Promise.race([wait, limit]);
-  } finally {
-    end();
+    return await orAborted(wait, AbortSignal.any([context.signal, limit]));
+  } catch (error) {
+    if (error !== limit.reason) throw error;
+    throw new UserError(`Sign-in timed out after ${formatSpan(seconds)}`, {
+      hint: `Run the command again. ${hint}`,
+      code: "timed_out",
+    });
   }
-}
-
-function timedOut(seconds: number, hint: string): UserError {
-  return new UserError(`Sign-in timed out after ${formatSpan(seconds)}`, {
-    hint: `Run the command again. ${hint}`,
-    code: "timed_out",
-  });
 }
 
 /** A poll that is in flight when the code expires ends by its own timeout. */

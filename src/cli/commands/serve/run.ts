@@ -1,5 +1,5 @@
 import { parseJson } from "../../../contract/json.ts";
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,7 +20,7 @@ import {
   startPlatform,
 } from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
-import { InterruptedError, UsageError, UserError } from "../../errors.ts";
+import { InterruptedError, orAborted, UsageError, UserError } from "../../errors.ts";
 import { readRegularFile } from "../../project/safe-files.ts";
 import { databaseOf, keepPort, projectWithPlatform, startPortOf } from "../../project/platform.ts";
 import { PROJECT_DEFAULTS } from "../../project/file.ts";
@@ -240,15 +240,9 @@ function rejectPublicHost(options: ServeOptions, context: Context): void {
   });
 }
 
-function untilSignal({ signal }: Context): Promise<void> {
-  return new Promise((done, fail: (reason: unknown) => void) => {
-    const end = () => {
-      const { reason } = signal as { reason: unknown };
-      if (reason instanceof InterruptedError && reason.signal !== "SIGHUP") done();
-      else fail(reason);
-    };
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
+async function untilSignal({ signal }: Context): Promise<void> {
+  await orAborted(new Promise<never>(() => {}), signal).catch((reason: unknown) => {
+    if (!(reason instanceof InterruptedError) || reason.signal === "SIGHUP") throw reason;
   });
 }
 
@@ -294,18 +288,12 @@ const BACKGROUND = 10;
 const checkFile: FileCheck = (file, signal) =>
   new Promise((resolve, reject) => {
     const args = [process.argv[1]!, "db", "check", "--quick", "--json", "--database", file];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], signal });
-    if (child.pid !== undefined) handOver(child.pid);
-    const printed = { stdout: "", stderr: "" };
-    for (const name of ["stdout", "stderr"] as const) {
-      child[name].setEncoding("utf8").on("data", (text: string) => (printed[name] += text));
-    }
-    child.once("error", reject);
-    child.once("close", () => {
-      const problems = readReport(printed.stdout || printed.stderr);
+    const child = execFile(process.execPath, args, { signal, maxBuffer: Infinity }, (_error, stdout, stderr) => {
+      const problems = readReport(stdout || stderr);
       if (problems !== undefined) resolve(problems);
-      else reject(new Error(`service db check printed no report: ${printed.stderr.trim()}`));
+      else reject(signal.aborted ? signal.reason : new Error(`service db check printed no report: ${stderr.trim()}`));
     });
+    if (child.pid !== undefined) handOver(child.pid);
   });
 
 /** Returns undefined if the text is neither a report nor a failure to open the file. */

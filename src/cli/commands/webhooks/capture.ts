@@ -10,7 +10,7 @@ import { endStream, UsageError, UserError } from "../../errors.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { compactJson } from "../../terminal/json.ts";
 import { openDisplay } from "../../forwarding/display.ts";
-import { openFileWarning, Recorder } from "../../forwarding/files.ts";
+import { Recorder } from "../../forwarding/files.ts";
 import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
 import { isLoopback, portOf } from "../../../network/connect-options.ts";
 import { labelled, layoutFor } from "../../forwarding/lines.ts";
@@ -30,8 +30,6 @@ export interface CaptureFlags extends SecretFlags, SchemeFlag {
   ui: boolean;
 }
 
-const FORWARDING = { route: [], header: [], concurrency: 16, ordered: false, retries: 0 };
-
 /** How deliveries are verified, and signed again. */
 interface Signing {
   scheme: Scheme;
@@ -46,7 +44,7 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   const secrets = await secretsIfNamed(flags, context);
   const signing = secrets && { scheme, secrets };
   if (signing !== undefined) assertSecrets(signing);
-  const { receivers, options } = readForwardingOptions({ ...FORWARDING, ...flags }, context);
+  const { receivers, options } = readForwardingOptions(flags, context);
   const { target } = receivers;
   if (target !== undefined && isLoopback(target.hostname) && portOf(target) === flags.port) {
     throw new UsageError(`--forward-to: ${target.host} is the address at which this command captures`, {
@@ -58,11 +56,15 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
   let failure: Error | undefined;
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const recorder = openRecording(flags.record, context, (error) => {
+  const onFailure = (error: UserError): void => {
     failure = error;
     capture.abort();
     end();
-  });
+  };
+  const warn = (text: string): void => output.warn(text);
+  const recording = { platform: context.platform, warn, onFailure };
+  const recorder =
+    flags.record === undefined ? undefined : new Recorder(flags.record, "complete deliveries", recording);
   const capture = new Capture({
     ...options,
     port: flags.port,
@@ -114,18 +116,6 @@ function verifierOf({ scheme, secrets }: Signing, context: Context) {
       return { code: error.code, message, signer };
     }
   };
-}
-
-function openRecording(
-  file: string | undefined,
-  { output, platform }: Context,
-  onFailure: (error: UserError) => void,
-): Recorder | undefined {
-  if (file === undefined) return undefined;
-  const recorder = new Recorder(file, { onFailure, warn: (text) => output.warn(text) });
-  const warning = openFileWarning(file, "complete deliveries", platform);
-  if (warning !== undefined) output.warn(warning);
-  return recorder;
 }
 
 async function start(capture: Capture, port: number): Promise<number> {

@@ -29,7 +29,7 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const own = readHeaders(flags.header, scheme);
   const secrets = await secretsIfNamed(flags, context);
-  const { receivers, options } = readForwardingOptions({ ...flags, route: [], header: [], ordered: false }, context);
+  const { receivers, options } = readForwardingOptions({ ...flags, header: [] }, context);
   const headers = (event: RecordedEvent, payload: Uint8Array): string[] =>
     secrets === undefined
       ? mergeHeaders(originalHeaders(event), own)

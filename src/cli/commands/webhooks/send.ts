@@ -13,7 +13,7 @@ import { Forwarder, type ForwardResult, type Outgoing } from "../../../relay/for
 import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
 import type { Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
-import { EXIT_CODES, SilentExit, UsageError } from "../../errors.ts";
+import { EXIT_CODES, orAborted, SilentExit, UsageError } from "../../errors.ts";
 import { hostKind } from "../../forwarding/options.ts";
 import { eventTypeOf, parseAddress, type SamplePayload, samplePayload } from "../../receivers/check.ts";
 import { withValues } from "../../receivers/payload.ts";
@@ -95,8 +95,10 @@ export async function runSend(address: string, flags: SendFlags, context: Contex
   let sent = 0;
   try {
     for (; sent < flags.count; sent += 1) {
+      signal.throwIfAborted();
       const delivery = next();
-      const result = await post(forwarder, delivery, signal);
+      const answered = new Promise<ForwardResult>((resolve) => forwarder.forward(delivery, resolve));
+      const result = await orAborted(answered, signal);
       if (!isSuccess(result.status)) failed += 1;
       // As `webhooks check` decides: a receiver that accepts a connection and does not respond is reachable.
       if (result.failure !== undefined && result.failure.code !== "timeout") unreached += 1;
@@ -149,19 +151,6 @@ function sameNotice(
   if (id === undefined)
     return `All ${count} deliveries are the same: a form of ${scheme.name} has no ID of a delivery.`;
   return isGiven ? `All ${count} deliveries have the ID ${printable(id)}, as --set says.` : undefined;
-}
-
-/** Rejects with the reason if the user interrupts. */
-function post(forwarder: Forwarder, delivery: Delivery, signal: AbortSignal): Promise<ForwardResult> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    forwarder.forward(delivery, (result) => {
-      signal.removeEventListener("abort", onAbort);
-      resolve(result);
-    });
-  });
 }
 
 function hintFor(

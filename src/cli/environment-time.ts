@@ -1,5 +1,4 @@
 import { ApiError } from "../client/errors.ts";
-import type { Client } from "../client/http.ts";
 import { pathOf } from "../contract/resources.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
@@ -14,16 +13,17 @@ const MIN_NOTICED_MS = 30_000;
 const BEGINNING = 400;
 const CREATED = /"created":"([^"]{20,24})"/;
 
+const READ_CLOCK = { method: "GET", path: pathOf("test_clock") } as const;
+
 /**
  * Returns the environment's time in Unix milliseconds: the test clock of a sandbox may be ahead of real time. A
  * credential that may not read the test clock gets real time.
  */
-export async function environmentNow(client: Client, context: Context): Promise<number> {
+export async function environmentNow(context: Context): Promise<number> {
   const { environment } = await context.connection();
   if (environment === "live") return context.now();
   try {
-    const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
-    return Date.parse(body.now);
+    return Date.parse((await context.request<TestClock>(READ_CLOCK)).now);
   } catch (error) {
     if (error instanceof ApiError && error.code === "insufficient_scope") return context.now();
     throw error;
@@ -74,13 +74,8 @@ export class EnvironmentClock {
   async read(): Promise<void> {
     try {
       if ((await this.#context.connection()).environment === "live") return;
-      const client = await this.#context.client();
-      const { body } = await client.request<TestClock>({
-        method: "GET",
-        path: pathOf("test_clock"),
-        isBackground: true,
-      });
-      this.#isAhead(body.offset_seconds * 1000);
+      const { offset_seconds: ahead } = await this.#context.request<TestClock>({ ...READ_CLOCK, isBackground: true });
+      this.#isAhead(ahead * 1000);
     } catch {
       // The command itself reports an unreachable platform.
     }
@@ -100,10 +95,10 @@ export class EnvironmentClock {
   }
 }
 
-/** Returns a time of `pointInTime` as the API takes it: an age counts in the environment's time; without a client, in real time. */
-export async function resolveTime(text: string, client: Client | undefined, context: Context): Promise<string> {
+/** Returns a time of `pointInTime` as the API takes it: an age counts in the environment's time, or in real time. */
+export async function resolveTime(text: string, context: Context, { isInRealTime = false } = {}): Promise<string> {
   const age = secondsOf(text);
   if (age === undefined) return text;
-  const now = client === undefined ? context.now() : await environmentNow(client, context);
+  const now = isInRealTime ? context.now() : await environmentNow(context);
   return formatTimestamp(Math.max(0, now - age * 1000));
 }

@@ -71,6 +71,19 @@ export class NetworkError extends Error {
   }
 }
 
+/** Waits for work with requests. If one fails, with a response or without, returns what `instead` makes of the error. */
+export async function orIfFailed<Result, Other>(
+  work: Promise<Result>,
+  instead: (failure: ApiError | NetworkError) => Other,
+): Promise<Result | Other> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NetworkError) return instead(error);
+    throw error;
+  }
+}
+
 /** A proxy cannot be used. */
 export class ProxyError extends NetworkError {
   override name = "ProxyError";

@@ -64,7 +64,7 @@ export interface ReceiverReport {
   checks: CheckResult[];
 }
 
-interface RunOptions extends SubjectOptions {
+export interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
   waitMilliseconds: number;
   /** Timeout for the receiver to respond at all, at most as long. */

@@ -1,5 +1,4 @@
 import { memberNamesOf } from "../../client/response-check.ts";
-import type { Client } from "../../client/http.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pathOf } from "../../contract/resources.ts";
 import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
@@ -105,10 +104,9 @@ export const command: CommandDefinition = {
 
 async function runAdvance(context: Context, seconds: number, { idempotencyKey }: Idempotent): Promise<void> {
   const { output } = context;
-  const client = await context.client();
   const span = formatSpan(seconds);
   const move = () =>
-    moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
+    moveClock(context, seconds, idempotencyKey).catch(async (error: unknown) => {
       if (context.signal.aborted) await cancelAdvance(context);
       throw error;
     });
@@ -120,32 +118,25 @@ async function runAdvance(context: Context, seconds: number, { idempotencyKey }:
 }
 
 /** Resolves once the advance is over or was canceled. */
-async function moveClock(
-  context: Context,
-  client: Client,
-  { seconds, idempotencyKey }: { seconds: number; idempotencyKey: string | undefined },
-): Promise<TestClock> {
-  let { body } = await client.request<TestClock>({
-    method: "POST",
-    path: `${CLOCK_PATH}/advance`,
-    body: { seconds } satisfies TestClockAdvance,
-    idempotencyKey,
-  });
-  while (body.status === "advancing") {
-    context.output.spinner.update(formatProgress(body));
+async function moveClock(context: Context, seconds: number, idempotencyKey: string | undefined): Promise<TestClock> {
+  const body = { seconds } satisfies TestClockAdvance;
+  const path = `${CLOCK_PATH}/advance`;
+  let clock = await context.request<TestClock>({ method: "POST", path, body, idempotencyKey });
+  while (clock.status === "advancing") {
+    context.output.spinner.update(formatProgress(clock));
     await context.sleep(POLL_MILLISECONDS);
-    ({ body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH }));
+    clock = await context.request<TestClock>({ method: "GET", path: CLOCK_PATH });
   }
-  return body;
+  return clock;
 }
 
 /** Cancels the advance of an interrupted command. */
 async function cancelAdvance(context: Context): Promise<void> {
   const { output } = context;
   try {
-    const client = await context.withSignal(AbortSignal.timeout(CANCEL_MILLISECONDS)).client();
-    const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
-    output.note(`Stopped the test clock at ${body.now}; ${formatAttempts(body)}`);
+    const bounded = context.withSignal(AbortSignal.timeout(CANCEL_MILLISECONDS));
+    const clock = await bounded.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
+    output.note(`Stopped the test clock at ${clock.now}; ${formatAttempts(clock)}`);
   } catch {
     output.warn("Could not stop the test clock; it is still advancing. To stop it: service clock cancel");
   }

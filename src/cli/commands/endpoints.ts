@@ -214,15 +214,13 @@ const MAX_EXCERPT = 200;
 
 /** Returns the first attempt to deliver an event to this endpoint; undefined if there is none in time. */
 async function firstAttempt(event: string, endpoint: string, context: Context): Promise<Attempt | undefined> {
-  const client = await context.client();
+  const list = { method: "GET", path: "/v1/deliveries", query: { event, endpoint } } as const;
   const deadline = context.now() + PING_SECONDS * 1000;
   while (context.now() < deadline) {
-    const query = { event, endpoint };
-    const { body } = await client.request<{ data: Delivery[] }>({ method: "GET", path: "/v1/deliveries", query });
-    const [delivery] = body.data;
+    const [delivery] = (await context.request<{ data: Delivery[] }>(list)).data;
     if (delivery !== undefined && delivery.attempt_count > 0) {
-      const whole = await client.request<Delivery>({ method: "GET", path: apiPath`/v1/deliveries/${delivery.id}` });
-      const [attempt] = whole.body.attempts ?? [];
+      const path = apiPath`/v1/deliveries/${delivery.id}`;
+      const [attempt] = (await context.request<Delivery>({ method: "GET", path })).attempts ?? [];
       if (attempt !== undefined) return attempt;
     }
     await context.sleep(POLL_MS);

@@ -150,16 +150,15 @@ async function runSave(context: Context, name: string, { idempotencyKey }: Idemp
 }
 
 async function runRestore(context: Context, name: string, { yes, idempotencyKey }: ResetFlags): Promise<void> {
-  const client = await context.client();
   if (asks(context, yes)) {
-    const { body } = await client.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
+    const { data } = await context.request<SnapshotList>({ method: "GET", path: SNAPSHOTS });
     // The platform's error for an unknown name comes before the question.
-    if (body.data.some((snapshot) => snapshot.name === name)) {
+    if (data.some((snapshot) => snapshot.name === name)) {
       await confirm(context, `Replace all data of the sandbox with ${name}?`, yes);
     }
   }
   const path = `${SNAPSHOTS}${apiPath`/${name}`}/restore`;
-  const { body } = await client.request<Sandbox>({ method: "POST", path, idempotencyKey });
+  const body = await context.request<Sandbox>({ method: "POST", path, idempotencyKey });
   context.output.success(`Restored the sandbox to ${name}`);
   await context.output.object(body, RESTORED);
 }

@@ -187,63 +187,34 @@ function toRecord(
         time,
       };
     case "forwarded": {
-      const { id, type, attempt, status, location, failure, hint, url, faults, copy } = report;
+      const { event, id, type, attempt, status, location, failure, hint, url, faults, copy, excerpt } = report;
       const retry_in_ms = report.retryInMs === undefined ? undefined : round(report.retryInMs);
-      const body = status !== undefined && status >= 400 ? report.excerpt : undefined;
-      const duration_ms = round(report.durationMs);
-      const error = failure === undefined ? undefined : { code: failure.code, message: failure.message };
-      return {
-        event: "forwarded",
-        id,
-        type,
-        status: status ?? null,
-        duration_ms,
-        attempt,
-        url: url.href,
-        retry_in_ms,
-        chaos: faults,
-        copy,
-        location,
-        error,
-        hint,
-        body,
-        time,
-      };
+      const sent = { event, id, type, status: status ?? null, duration_ms: round(report.durationMs), attempt };
+      const error = failure && { code: failure.code, message: failure.message };
+      const body = status !== undefined && status >= 400 ? excerpt : undefined;
+      return { ...sent, url: url.href, retry_in_ms, chaos: faults, copy, location, error, hint, body, time };
     }
-    case "lost":
-      return { event: "lost", reason: report.reason, retry_in_ms: round(report.retryInMs), time };
-    case "retrying": {
-      const { reason, failures, retryInMs } = report;
-      return { event: "retrying", reason, failures, retry_in_ms: round(retryInMs), time };
-    }
-    case "restored":
-      return { event: "restored", downtime_ms: round(report.downtimeMs), caught_up: report.caughtUp, time };
     case "gap":
     case "reset":
       return { ...report, dropped: report.dropped?.length, time };
-    case "joined":
-    case "left":
-    case "duplicate":
-    case "hint":
-      return { ...report, time };
     case "summary": {
-      const { received, forwarded, failed, resolved, dropped, duplicates, p50, p99, filteredOut } = report;
-      const timing = { p50_ms: p50 === undefined ? null : round(p50), p99_ms: p99 === undefined ? null : round(p99) };
-      return {
-        event: "summary",
-        received,
-        filtered_out: filteredOut,
-        forwarded,
-        failed,
-        resolved,
-        dropped,
-        duplicates,
-        ...timing,
-        chaos: report.chaos,
-        time,
-      };
+      const { event, received, filteredOut, forwarded, failed, resolved, dropped, duplicates, p50, p99, chaos } =
+        report;
+      const counts = { received, filtered_out: filteredOut, forwarded, failed, resolved, dropped, duplicates };
+      const [p50_ms, p99_ms] = [p50, p99].map((duration) => (duration === undefined ? null : round(duration)));
+      return { event, ...counts, p50_ms, p99_ms, chaos, time };
     }
+    default:
+      return { ...inSnakeCase(report), time };
   }
+}
+
+function inSnakeCase(report: object): object {
+  const members = Object.entries(report).map(([name, value]: [string, unknown]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    name.endsWith("Ms") ? round(value as number) : value,
+  ]);
+  return Object.fromEntries(members) as object;
 }
 
 function round(milliseconds: number): number {

@@ -4,10 +4,9 @@ import type { EventType } from "../../contract/event-types.ts";
 import { createIdGenerator } from "../../contract/ids.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
 import type { Clock } from "../../receiver-check/exchange.ts";
-import type { Observer } from "../../receiver-check/observer.ts";
 import { PROVIDER_PAYLOADS } from "../../receiver-check/provider-payloads.ts";
 import { UnreachableError } from "../../receiver-check/checks/accepting.ts";
-import { checkReceiver, type CheckResult, type ReceiverReport } from "../../receiver-check/run.ts";
+import { checkReceiver, type ReceiverReport, type RunOptions } from "../../receiver-check/run.ts";
 import { Template, TemplateError } from "../../receiver-check/samples.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
 import { SignatureError } from "../../webhooks/index.ts";
@@ -17,52 +16,40 @@ import type { Context } from "../context.ts";
 import { asUsage, EXIT_CODES, UsageError, UserError } from "../errors.ts";
 import { signingError } from "./secrets.ts";
 
-interface CheckRequest {
-  url: URL;
+interface CheckRequest
+  extends
+    Pick<RunOptions, "url" | "eventType" | "observer" | "skipVerify" | "onWaiting" | "onResult">,
+    Partial<Pick<RunOptions, "headers" | "rejectedFix">> {
   scheme?: Scheme;
   /** The template of the deliveries (default: events of the platform). */
   payload?: Uint8Array | undefined;
-  headers?: readonly (readonly [name: string, value: string])[];
   /** One, or the two of a rotation. */
   secrets: readonly string[];
-  eventType: string;
-  observer: Observer | undefined;
   waitSeconds: number;
   /** How long the receiver may be unreachable at the start (default: `waitSeconds`). */
   reachSeconds?: number;
-  skipVerify: boolean;
-  /** How to fix a receiver that rejects every delivery, if its mistake is unknown. */
-  rejectedFix?: string | undefined;
-  /** Called while the first delivery is awaited, with each response that differs from the one before. */
-  onWaiting?: (seen: string) => void;
-  onResult: (result: CheckResult) => void;
 }
 
 /** Checks a receiver with this process's clock and randomness. */
 export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
-  const [current = "", previous, ...more] = request.secrets;
-  const { scheme = SCHEMES.service, payload } = request;
+  const { scheme = SCHEMES.service, payload, secrets, waitSeconds, reachSeconds = waitSeconds, ...others } = request;
+  const [current = "", previous, ...more] = secrets;
   const ids = createIdGenerator(randomBytes);
   if (more.length > 0) throw new UsageError("Too many secrets: pass at most two, for a rotation");
   try {
     // The previous secret would otherwise be used, and found to be invalid, after some deliveries.
-    for (const secret of request.secrets) sign({ scheme, payload: "", secrets: secret, id: "none" });
+    for (const secret of secrets) sign({ scheme, payload: "", secrets: secret, id: "none" });
     return await checkReceiver({
-      url: request.url,
+      headers: [],
+      rejectedFix: undefined,
+      ...others,
       provider: { scheme, template: payload && new Template(scheme, payload, ids) },
-      headers: request.headers ?? [],
       secrets: { current, previous, foreign: newSecret(scheme) },
-      eventType: request.eventType,
-      observer: request.observer,
-      skipVerify: request.skipVerify,
-      waitMilliseconds: request.waitSeconds * 1000,
-      reachMilliseconds: (request.reachSeconds ?? request.waitSeconds) * 1000,
+      waitMilliseconds: waitSeconds * 1000,
+      reachMilliseconds: reachSeconds * 1000,
       clock: clockOf(context),
       ids,
       signal: context.signal,
-      rejectedFix: request.rejectedFix,
-      onWaiting: request.onWaiting,
-      onResult: request.onResult,
     });
   } catch (error) {
     if (error instanceof TemplateError) throw new UsageError(`The payload ${error.message}`, { cause: error });

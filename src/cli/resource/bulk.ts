@@ -1,6 +1,5 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath } from "../../client/base-url.ts";
-import type { Client } from "../../client/http.ts";
 import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
@@ -73,21 +72,17 @@ export function assertOneOrMany(
  */
 export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<void> {
   const { output } = context;
-  const client = await context.client();
   const body: BulkFilters = {
     ...filters,
     ...(flags.type === undefined ? {} : { type: flags.type }),
     ...(flags.endpoint === undefined ? {} : { endpoint: flags.endpoint }),
-    ...(flags.since === undefined ? {} : { created_after: await resolveTime(flags.since, client, context) }),
-    ...(flags.until === undefined ? {} : { created_before: await resolveTime(flags.until, client, context) }),
+    ...(flags.since === undefined ? {} : { created_after: await resolveTime(flags.since, context) }),
+    ...(flags.until === undefined ? {} : { created_before: await resolveTime(flags.until, context) }),
   };
   const counted = (total: number) => `${total} ${total === 1 ? nounOf(kind) : nounsOf(kind)}`;
   if (!context.globals.dryRun) {
-    const { body: plan } = await client.request<BulkOperation>({
-      method: "POST",
-      path,
-      body: { ...body, dry_run: true },
-    });
+    const planned = { method: "POST", path, body: { ...body, dry_run: true } } as const;
+    const plan = await context.request<BulkOperation>(planned);
     if (plan.total === 0) {
       output.notice(`No ${nounsOf(kind)} match.`);
       if (filters.status === "failed") {
@@ -101,13 +96,9 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
     }
     await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
   }
-  const { body: started } = await client.request<BulkOperation>({
-    method: "POST",
-    path,
-    body,
-    idempotencyKey: flags.idempotencyKey,
-  });
-  const operation = await follow(started, verb === "Retry" ? "retried" : "replayed", client, context);
+  const { idempotencyKey } = flags;
+  const started = await context.request<BulkOperation>({ method: "POST", path, body, idempotencyKey });
+  const operation = await follow(started, verb === "Retry" ? "retried" : "replayed", context);
   await output.object(operation, BULK_OPERATION);
   if (operation.failed > 0) {
     throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done.toLowerCase()}`, {
@@ -143,12 +134,7 @@ async function confirm(question: string, count: string, yes: true | undefined, c
 }
 
 /** Resolves once the operation has ended. After an interrupt, prints how to follow and cancel it. */
-async function follow(
-  started: BulkOperation,
-  participle: string,
-  client: Client,
-  context: Context,
-): Promise<BulkOperation> {
+async function follow(started: BulkOperation, participle: string, context: Context): Promise<BulkOperation> {
   const { output } = context;
   const progress = output.progress(started.total, participle);
   let operation = started;
@@ -161,7 +147,7 @@ async function follow(
       if (operation.status !== "running") return operation;
       await context.sleep(POLL_MILLISECONDS);
       const path = PATH + apiPath`/${started.id ?? ""}`;
-      ({ body: operation } = await client.request<BulkOperation>({ method: "GET", path }));
+      operation = await context.request<BulkOperation>({ method: "GET", path });
     }
   } catch (error) {
     progress.end();

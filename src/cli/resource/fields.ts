@@ -183,7 +183,7 @@ export async function membersOf(
 async function valueOf({ type, of }: Field, given: unknown, context: Context): Promise<unknown> {
   // An object expires by the clock of its environment.
   if (type === "expiry") {
-    return formatTimestamp((await environmentNow(await context.client(), context)) + (given as number) * 1000);
+    return formatTimestamp((await environmentNow(context)) + (given as number) * 1000);
   }
   if (type === "headers") return objectOfPairs(parseHeaders(await linesOf(given as string[], context)), "--header");
   return of === "cidr" ? (given as string[]).filter((range) => range !== "any") : given;

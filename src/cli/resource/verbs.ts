@@ -59,7 +59,7 @@ export function listVerb<Item extends object>(
         const value = flags[option.attributeName()];
         const isTime = filter.parse === pointInTime && typeof value === "string";
         const parameter = TIMES[option.name()] ?? option.name().replaceAll("-", "_");
-        query[parameter] = isTime ? await resolveTime(value, isInRealTime ? undefined : client, context) : value;
+        query[parameter] = isTime ? await resolveTime(value, context, { isInRealTime: isInRealTime === true }) : value;
       }
       const clock = new EnvironmentClock(context);
       const reading = isInRealTime ? Promise.resolve() : clock.readForTerminal();
@@ -178,9 +178,12 @@ export async function callVerb<Result>(
     idempotencyKey,
   }: { id: string; verb: string; body?: object; idempotencyKey?: string | undefined },
 ): Promise<Result> {
-  const client = await context.client();
-  const request = { method: "POST", path: path + apiPath`/${id}/${verb}`, body, idempotencyKey } as const;
-  return (await client.request<Result>(request)).body;
+  return await context.request<Result>({
+    method: "POST",
+    path: path + apiPath`/${id}/${verb}`,
+    body,
+    idempotencyKey,
+  });
 }
 
 interface Action<Flags extends object> {

@@ -159,7 +159,7 @@ export function* graphemes(text: string): Generator<string> {
 export function foldText(text: string, width: number, maxLines: number): string[] {
   const lines: string[] = [];
   for (const own of text.trimEnd().split(/\r?\n/)) {
-    for (const line of foldLine(printable(own), width)) {
+    for (const line of wrapStyled(printable(own), width)) {
       if (lines.length === maxLines) return [...lines.slice(0, -1), withEllipsis(lines.at(-1)!, width)];
       lines.push(line);
     }
@@ -167,28 +167,7 @@ export function foldText(text: string, width: number, maxLines: number): string[
   return lines;
 }
 
-/** Breaks at spaces, and inside words that are longer than a line: between graphemes. */
-function foldLine(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  let used = 0;
-  for (const grapheme of graphemes(text)) {
-    const size = widthOf(grapheme);
-    if (used + size > width) {
-      const space = grapheme === " " ? line.length : line.lastIndexOf(" ");
-      const end = space > 0 ? space : line.length;
-      lines.push(line.slice(0, end));
-      line = line.slice(end).trimStart();
-      used = widthOf(line);
-      if (grapheme === " " && line === "") continue;
-    }
-    line += grapheme;
-    used += size;
-  }
-  return [...lines, line];
-}
-
 function withEllipsis(line: string, width: number): string {
-  const [first = ""] = foldLine(line, width - 1);
+  const [first = ""] = wrapStyled(line, width - 1);
   return `${first}…`;
 }

@@ -1,14 +1,13 @@
 import stringWidth from "string-width";
 import { apiPath } from "../../../client/base-url.ts";
-import type { Client } from "../../../client/http.ts";
 import { memberNamesOf } from "../../../client/response-check.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
-import { pathOf, statusesOf } from "../../../contract/resources.ts";
+import { statusesOf } from "../../../contract/resources.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
-import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import { objectId } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { environmentNow } from "../../environment-time.ts";
 import { assertOneOrMany, type BulkFlags, bulkFlags, runBulk } from "../../resource/bulk.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
@@ -161,11 +160,11 @@ async function runRetry(context: Context, id: string | undefined, flags: BulkFla
 
 async function runGet(context: Context, id: string): Promise<void> {
   const { output } = context;
-  const client = await context.client();
-  const { body: delivery } = await client.request<Delivery>({ method: "GET", path: DELIVERIES.path + apiPath`/${id}` });
+  const delivery = await context.request<Delivery>({ method: "GET", path: DELIVERIES.path + apiPath`/${id}` });
   const drawn = !output.json && !output.quiet && !output.chosen;
   // Loaded before anything is printed; otherwise a spinner would interrupt the output.
-  const now = drawn && output.terminal ? await timeOf(delivery, client, context) : 0;
+  const isDue = drawn && output.terminal && delivery.next_attempt !== null;
+  const now = isDue ? await environmentNow(context) : 0;
   await output.object(delivery, DELIVERY);
   if (!drawn) return;
   if (!output.terminal) {
@@ -176,13 +175,6 @@ async function runGet(context: Context, id: string): Promise<void> {
   if (delivery.endpoint !== null && delivery.status !== "succeeded") {
     output.note(`\nRetry it now:\n  service deliveries retry ${id}`);
   }
-}
-
-/** The current time on the clock that schedules the next attempt: a sandbox's may be ahead of real time. */
-async function timeOf(delivery: Delivery, client: Client, context: Context): Promise<number> {
-  if (delivery.livemode || delivery.next_attempt === null) return context.now();
-  const { body } = await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") });
-  return Date.parse(body.now);
 }
 
 /** Returns the line of one attempt in a pipe: number, time, status, duration in milliseconds, error, response. */

@@ -1,4 +1,4 @@
-import { ApiError, NetworkError } from "../../../client/errors.ts";
+import { ApiError, NetworkError, orIfFailed } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
@@ -77,22 +77,21 @@ export async function connectionOf(
 }
 
 async function reach(context: Context, client: Client): Promise<Reachability> {
-  let latencyMs = Infinity;
-  let clockAheadSeconds: number | undefined;
-  try {
+  const reached: Reachability = { latencyMs: Infinity, clockAheadSeconds: undefined };
+  const probe = async (): Promise<Reachability> => {
     for (let i = 0; i < PROBES; i++) {
       const started = performance.now();
       const { headers } = await client.request({ method: "GET", path: "/healthz" });
       const took = performance.now() - started;
-      if (took < latencyMs) clockAheadSeconds = clockAheadOf(headers["date"], context.now() - took / 2);
-      latencyMs = Math.min(latencyMs, took);
+      if (took < reached.latencyMs) reached.clockAheadSeconds = clockAheadOf(headers["date"], context.now() - took / 2);
+      reached.latencyMs = Math.min(reached.latencyMs, took);
     }
-    return { latencyMs, clockAheadSeconds };
-  } catch (error) {
-    if (!(error instanceof NetworkError) && !(error instanceof ApiError)) throw error;
+    return reached;
+  };
+  return await orIfFailed(probe(), (error) => {
     const isSilent = error instanceof NetworkError && error.failure === "refused";
-    return { problem: error.message, hint: isSilent ? undefined : error.hint, latencyMs, clockAheadSeconds };
-  }
+    return { ...reached, problem: error.message, hint: isSilent ? undefined : error.hint };
+  });
 }
 
 /** The header has a resolution of seconds: half of one is added, and less than two are ignored. */
@@ -126,12 +125,9 @@ async function tryCredential(
 
 /** Returns undefined if the credential may not read it. */
 async function read<Body>(path: string, context: Context): Promise<Readable<Body>> {
-  const client = await context.client();
-  try {
-    return { body: (await client.request<Body>({ method: "GET", path })).body };
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
-    if (error instanceof ApiError || error instanceof NetworkError) return { problem: error.message };
-    throw error;
-  }
+  const reading = context.request<Body>({ method: "GET", path }).then((body) => ({ body }));
+  return await orIfFailed(reading, (error) => {
+    const isMissing = error instanceof ApiError && (error.status === 403 || error.status === 404);
+    return isMissing ? undefined : { problem: error.message };
+  });
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { NetworkError } from "../../../client/errors.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
@@ -68,8 +69,7 @@ export const status: CommandDefinition = {
 };
 
 async function runDoctor(context: Context): Promise<void> {
-  const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
-  const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
+  const { limit, bounded } = withinLimit(context);
   const examination = examine(bounded);
   const checks = [
     ...machineChecks(bounded, CONNECT_MILLISECONDS),
@@ -83,14 +83,20 @@ async function runDoctor(context: Context): Promise<void> {
 async function runStatus(context: Context): Promise<void> {
   // Wrong flags and settings are errors of the command, not of the platform.
   await connectionOf(context);
-  const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
-  const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
+  const { limit, bounded } = withinLimit(context);
   const examination = examine(bounded);
   const [platform] = await diagnose(connectionChecks(examination, bounded), limit, context);
   if (platform?.status === "failed") throw new SilentExit(EXIT_CODES.unreachable);
   const { state } = (await examination).credential;
   if (state === "unknown") throw new SilentExit(EXIT_CODES.failed);
   if (state !== "works") throw new SilentExit(EXIT_CODES.notSignedIn);
+}
+
+function withinLimit(context: Context): { limit: AbortSignal; bounded: Context } {
+  const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
+  // Each check listens for it.
+  setMaxListeners(0, limit);
+  return { limit, bounded: context.withSignal(AbortSignal.any([context.signal, limit])) };
 }
 
 /** Runs checks until the limit, and prints their results. */

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { apiPath } from "../../../client/base-url.ts";
-import { ApiError, NetworkError } from "../../../client/errors.ts";
+import { orIfFailed } from "../../../client/errors.ts";
 import { allItems } from "../../../client/pages.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
@@ -108,25 +108,15 @@ async function checkCredential(
 
 /** Returns when an API key expires: null for never, undefined if the key may not read itself. */
 async function expiryOf({ id }: Examination["credential"], context: Context): Promise<string | null | undefined> {
-  const client = await context.client();
-  try {
-    const { body } = await client.request<ApiKey>({ method: "GET", path: apiPath`/v1/api_keys/${id ?? ""}` });
-    return body.expires_at;
-  } catch (error) {
-    if (error instanceof ApiError || error instanceof NetworkError) return undefined;
-    throw error;
-  }
+  const reading = context.request<ApiKey>({ method: "GET", path: apiPath`/v1/api_keys/${id ?? ""}` });
+  return (await orIfFailed(reading, () => undefined))?.expires_at;
 }
 
 async function checkSecrets({ credential }: Examination, context: Context): Promise<Finding> {
   if (credential.state !== "works") return skipped("no valid credential");
-  let endpoints: WebhookEndpoint[];
-  try {
-    endpoints = await allItems<WebhookEndpoint>(await context.client(), ENDPOINTS.path);
-  } catch (error) {
-    if (error instanceof ApiError || error instanceof NetworkError) return skipped(error.message);
-    throw error;
-  }
+  const reading = allItems<WebhookEndpoint>(await context.client(), ENDPOINTS.path);
+  const endpoints = await orIfFailed(reading, ({ message }) => skipped(message));
+  if (!Array.isArray(endpoints)) return endpoints;
   const old = endpoints.filter((endpoint) => isSecretOld(endpoint, context.now()));
   if (old.length > 0) {
     const ids = old.map(({ id }) => id);
@@ -154,13 +144,10 @@ async function checkPort({ baseUrl, platform }: Examination, context: Context): 
     ? "Set another platform.port in service.yaml, or auto"
     : "Choose another port: service serve --port 0";
   if (problem !== "EADDRINUSE") return failed(`${port} cannot be opened (${problem})`, advice);
-  try {
-    const client = await context.clientFor(url.origin, undefined);
-    const { body } = await client.request<{ status?: string }>({ method: "GET", path: "/healthz" });
-    if (body.status === "ok") return ok(`${port} is used by a running platform`);
-  } catch (error) {
-    if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
-  }
+  const client = await context.clientFor(url.origin, undefined);
+  const asking = client.request<{ status?: string }>({ method: "GET", path: "/healthz" });
+  const response = await orIfFailed(asking, () => undefined);
+  if (response?.body.status === "ok") return ok(`${port} is used by a running platform`);
   return warning(`${port} is used by another program`, advice);
 }
 

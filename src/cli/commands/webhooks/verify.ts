@@ -220,10 +220,8 @@ interface DeliveredRequest {
 /** Reads the last request of a delivery from the platform. Throws UserError if none was sent to an endpoint. */
 async function deliveredRequest(id: string, context: Context): Promise<DeliveredRequest> {
   const client = await context.client();
-  const { body: delivery } = await client.request<Delivery>({
-    method: "GET",
-    path: pathOf("delivery") + apiPath`/${id}`,
-  });
+  const path = pathOf("delivery") + apiPath`/${id}`;
+  const { body: delivery } = await client.request<Delivery>({ method: "GET", path });
   const signature = delivery.attempts?.findLast(({ request_headers: headers }) => headers !== null)?.request_headers?.[
     HEADERS.signature
   ];

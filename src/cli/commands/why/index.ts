@@ -3,7 +3,7 @@ import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { ApiError } from "../../../client/errors.ts";
+import { ApiError, orIfFailed } from "../../../client/errors.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { shownStatus } from "../../resource/bulk.ts";
@@ -92,12 +92,10 @@ type Get = <Body>(path: string, query: Record<string, string | number>) => Promi
 
 /** Returns undefined for what the credential may not read. */
 async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await work;
-  } catch (error) {
+  return await orIfFailed(work, (error) => {
     if (error instanceof ApiError && error.status === 403) return undefined;
     throw error;
-  }
+  });
 }
 
 /** Returns the newest event if nobody has received it: a listener has not reported an attempt, or there is no receiver. */

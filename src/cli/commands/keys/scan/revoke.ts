@@ -1,5 +1,5 @@
 import { apiPath } from "../../../../client/base-url.ts";
-import { ApiError, NetworkError } from "../../../../client/errors.ts";
+import { ApiError, orIfFailed } from "../../../../client/errors.ts";
 import type { Client } from "../../../../client/http.ts";
 import { listItems } from "../../../../client/pages.ts";
 import type { Environment } from "../../../../contract/environments.ts";
@@ -61,18 +61,18 @@ async function revokeOne(context: Context, match: Match): Promise<Outcome> {
 /** Revokes a key with the key itself, or with the profile's credential if the key has no permission to. */
 async function revokeKey(context: Context, { secret }: Match, environment: Environment): Promise<Outcome> {
   const { baseUrl } = targetOf(context, environment);
-  try {
-    const own = await context.clientFor(baseUrl.value, secret);
+  const own = await context.clientFor(baseUrl.value, secret);
+  const revoking = async (): Promise<Outcome> => {
     const id = await idOf(own);
     if (id !== undefined && (await revoke(own, id))) return REVOKED;
     return await revokeByProfile(context, environment, { id, secret });
-  } catch (error) {
-    if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+  };
+  return await orIfFailed(revoking(), (error) => {
     if (!(error instanceof ApiError) || error.status !== 401) return notRevoked(error);
     return error.code === "invalid_credential"
       ? { revoked: false, description: `unknown at ${baseUrl.value}` }
       : { revoked: true, description: "already invalid" };
-  }
+  });
 }
 
 async function revokeByProfile(
@@ -86,8 +86,7 @@ async function revokeByProfile(
     if (client !== undefined && found !== undefined && (await revoke(client, found))) return REVOKED;
     return { revoked: false, description: "still valid: neither the key nor the profile has permission to revoke it" };
   } catch (error) {
-    if (error instanceof ApiError || error instanceof NetworkError || error instanceof UserError)
-      return notRevoked(error);
+    if (error instanceof UserError) return notRevoked(error);
     throw error;
   }
 }
@@ -131,14 +130,11 @@ async function revokeToken(context: Context, { secret, kind }: Match): Promise<O
   }
   if (kind === "refresh_token") return { revoked: true, description: "revoked, if it was issued to this CLI" };
   const client = await context.clientFor(baseUrl.value, secret);
-  try {
-    await client.request({ method: "GET", path: "/v1/me" });
-    return { revoked: false, description: "still valid: it was issued to another app" };
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return { revoked: true, description: "revoked" };
-    if (error instanceof ApiError || error instanceof NetworkError) return notRevoked(error);
-    throw error;
-  }
+  const stillValid: Outcome = { revoked: false, description: "still valid: it was issued to another app" };
+  const trying = client.request({ method: "GET", path: "/v1/me" }).then(() => stillValid);
+  return await orIfFailed(trying, (error) =>
+    error instanceof ApiError && error.status === 401 ? REVOKED : notRevoked(error),
+  );
 }
 
 function targetOf({ globals, env, settings }: Context, environment: Environment) {

@@ -22,7 +22,7 @@ import { formatSpan } from "../../../terminal/time.ts";
 import { type Observer, ObserverError, openSink, probeAt, type Sink } from "../../../../receiver-check/observer.ts";
 import { LARGEST_PAYLOAD } from "../../../../receiver-check/samples.ts";
 import { RULES } from "../../../../receiver-check/check.ts";
-import { CHECK_COUNT, type CheckResult, type ReceiverReport } from "../../../../receiver-check/run.ts";
+import { CHECK_COUNT, type ReceiverReport } from "../../../../receiver-check/run.ts";
 
 export interface CheckFlags extends SecretFlags, SchemeFlag {
   payload?: string;
@@ -90,7 +90,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
           skipVerify: flags.skipVerify === true,
           onWaiting: (seen) => bar.interrupt(() => output.notice(`Waiting: the delivery was not accepted: ${seen}`)),
           rejectedFix: given === undefined ? NO_SECRET_FIX : undefined,
-          onResult: (result: CheckResult) => {
+          onResult: (result) => {
             bar.advance();
             if (streams) output.line(checkLine(result));
           },

@@ -31,7 +31,8 @@ export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat):
 /** The cause says the rest. */
 function noResponse(error: string | null): string {
   const [limit] = / within [\d.]+ s$/.exec(error ?? "") ?? [];
-  if (limit !== undefined) return `no ${error!.includes("complete") ? "complete " : ""}response${limit}`;
+  if (limit !== undefined && !isNameServerError(error))
+    return `no ${error!.includes("complete") ? "complete " : ""}response${limit}`;
   return shortError(error).replace(/^(refused|closed)$/, "connection $1");
 }
 
@@ -44,8 +45,14 @@ const SHORT_ERRORS: Readonly<Partial<Record<string, string>>> = {
   invalid_response: "not HTTP",
 };
 
+/** Returns true if an error of a lookup is about the name servers, not about the name. */
+export function isNameServerError(error: string | null): boolean {
+  return /^(dns: )?the name servers /.test(error ?? "");
+}
+
 /** Returns what happened instead of a response in two or three words. Errors of a listener have no code. */
 export function shortError(error: string | null): string {
+  if (isNameServerError(error)) return "DNS error";
   const [, code] = /^([a-z_]+)(?::|$)/.exec(error ?? "") ?? [];
   if (code !== undefined) return SHORT_ERRORS[code] ?? code.replaceAll("_", " ");
   if (error?.startsWith("connection refused") === true) return "refused";

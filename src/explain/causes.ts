@@ -10,6 +10,7 @@ import {
 } from "../contract/receiver-hints.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import { isNameServerError } from "./attempts.ts";
 import { atStart, type FindingCode, isPage, span } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
@@ -108,10 +109,7 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
     what: `${name} did not ${body ? "complete its response" : "respond"} ${/within .*/.exec(description)?.[0] ?? "in time"}`,
     action: `${RESPOND_FIRST}, then retry`,
   }),
-  dns: ({ host }) => ({
-    what: `The host name ${host.replace(/:\d+$/, "")} could not be resolved`,
-    action: `Fix its DNS record, or ${CORRECT_URL}, then retry`,
-  }),
+  dns: ({ host }, { description }) => causeOfDns(host.replace(/:\d+$/, ""), description),
   tls: (receiver, { description }) => causeOfTls(description, receiver),
   blocked_target: ({ shownUrl, url }, { description }) => ({
     code: "target_blocked",
@@ -159,6 +157,19 @@ function causeOfError({ error, response_excerpt: body }: Outcome, receiver: Rece
   if (known !== undefined) return { code: code as FindingCode, ...known(receiver, { description, body }) };
   const what = `${receiver.name} did not respond${description === "" ? "" : `: ${description}`}`;
   return { code: "delivery_failed", what, action: "Check the receiver, then retry" };
+}
+
+/** Name servers that fail, or do not respond, say nothing about the name. */
+function causeOfDns(name: string, description: string): Pick<Cause, "what" | "action"> {
+  return isNameServerError(description)
+    ? {
+        what: `The platform could not look up ${name}: ${description}`,
+        action: "Check the network and the name servers of the platform's machine, then retry",
+      }
+    : {
+        what: `The host name ${name} could not be resolved`,
+        action: `Fix its DNS record, or ${CORRECT_URL}, then retry`,
+      };
 }
 
 function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiver): Cause {

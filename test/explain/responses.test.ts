@@ -301,17 +301,6 @@ describe("service why for a delivery and its event", () => {
     });
   });
 
-  it("explains a host without an address", async () => {
-    await world.endpoint("http://no-such-host.invalid/hooks");
-    const { deliveries } = await world.order();
-    expect(plain(await world.why(deliveries[0]!.id))).toMatchObject({
-      code: "dns",
-      summary: "The host name no-such-host.invalid could not be resolved; attempt 2 is due at T",
-      evidence: "Attempt 1 at T: no such host",
-      action: "Fix its DNS record, or correct the endpoint's URL, then retry",
-    });
-  });
-
   it("explains an untrusted certificate", async () => {
     const server = createServer(SELF_SIGNED).listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -4,6 +4,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { devNull, hostname as ownName } from "node:os";
 import { callbackify } from "node:util";
 import { isLocalhost, LOOPBACK } from "../../network/connect-options.ts";
+import { failureKindOf } from "../../network/failures.ts";
 
 export interface Address {
   address: string;
@@ -75,7 +76,8 @@ export function createLookup({
       if (system === undefined || (error instanceof DnsError && error.code === "ETIMEOUT")) throw error;
       const found = systemQueue.then(() => askSystem(system, hostname));
       systemQueue = found.catch(() => {});
-      return await found;
+      // What the name servers said is more precise than the system's "not found".
+      return await found.catch((reason) => Promise.reject(failureKindOf(reason) === "dns" ? error : reason));
     }
   }
 

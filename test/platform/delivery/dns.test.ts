@@ -107,6 +107,17 @@ describe("a host name", () => {
     answers[1]!();
     expect(await Promise.all(results)).toEqual(["192.0.2.5", "192.0.2.5"]);
   });
+
+  it("reports what the name servers said if the system does not know it either", async () => {
+    const system: LookupFunction = (_hostname, _options, callback) =>
+      callback(Object.assign(new Error("getaddrinfo EAI_AGAIN"), { code: "EAI_AGAIN" }), []);
+    expect(await ask("hooks.test", await dns(() => "SERVFAIL"), { system })).toBe(
+      "EAI_AGAIN: the name servers failed (ESERVFAIL)",
+    );
+    expect(await ask("hooks.test", await knowing({}), { system })).toBe(
+      "ENOTFOUND: the host name does not exist or has no address",
+    );
+  });
 });
 
 describe("search domains", () => {

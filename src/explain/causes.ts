@@ -193,7 +193,7 @@ function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiv
 
 const SIGNATURE = /signature|hmac|whsec|webhook.?secret/i;
 const STALE = /timestamp.*(toleran|too old|expired|outside|future)|toleran/is;
-/** Pages of nginx, Cloudflare and others: the application behind them did not respond. */
+/** What nginx, Cloudflare and others respond when the application behind them did not, besides 502 and 504. */
 const PROXY_PAGE = /<title>[^<]*(bad gateway|service (temporarily )?unavailable|gateway time-?out)/i;
 const PROXY_TEXT = /^(upstream connect error|no healthy upstream)/i;
 
@@ -220,7 +220,7 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
     };
   }
   if (status === 401 || status === 403)
-    return { code: "receiver_unauthorized", ...unauthorized(outcome, what, to, again) };
+    return { code: "receiver_unauthorized", ...unauthorized(outcome, to, again) };
   if (status === 404 || status === 405) {
     return {
       code: "receiver_not_found",
@@ -235,12 +235,13 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
     const after = wait === undefined ? "" : ` and Retry-After: ${wait}`;
     return { code, what: what + after, action: againNow, pause: pauseOf(wait, name) };
   }
-  if (status >= 300 && status < 400) return redirect(what, headers?.["location"], to, again);
-  if (status >= 502 && status <= 504 && (PROXY_TEXT.test(text) || (isPage(text) && PROXY_PAGE.test(text)))) {
+  if (status >= 300 && status < 400) return redirect(status, headers?.["location"], to, again);
+  const isProxyText = PROXY_TEXT.test(text) || (isPage(text) && PROXY_PAGE.test(text));
+  if (status === 502 || status === 504 || (status === 503 && isProxyText)) {
     return {
       code: "receiver_error",
-      what: `The proxy in front of ${name} responded with ${status}`,
-      action: `Start the application behind it, then ${again}`,
+      what: `The proxy in front of ${name} could not reach it and responded with ${status}`,
+      action: `Start the application, or correct its address in the proxy, then ${again}`,
     };
   }
   if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in ${receiver}, then ${again}` };
@@ -281,24 +282,30 @@ function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause,
 
 function unauthorized(
   { status_code: status, response_excerpt: body, response_headers: headers }: Outcome,
-  what: string,
   { name }: Receiver,
   again: string,
 ) {
-  if (mentionsCsrf(body ?? "")) return { what, action: `${NO_CSRF}, then ${again}` };
+  if (mentionsCsrf(body ?? "")) {
+    const what = `The CSRF protection of ${name} rejected the request with ${status}`;
+    return { what, action: `${NO_CSRF}, then ${again}` };
+  }
   if (isPage(body ?? null) || headers?.["cf-ray"] !== undefined) {
     return {
       what: `A firewall or proxy in front of ${name} rejected the request with ${status}`,
       action: `Allow the platform's requests there, then ${again}`,
     };
   }
-  return { what, action: `${NO_LOGIN}, then ${again}` };
+  return { what: `${name} required a login and responded with ${status}`, action: `${NO_LOGIN}, then ${again}` };
 }
 
-function redirect(what: string, location: string | undefined, receiver: Receiver, again: string): Cause {
-  const { endpoint, url } = receiver;
+function redirect(status: number, location: string | undefined, receiver: Receiver, again: string): Cause {
+  const { endpoint, name, url } = receiver;
   const target = location === undefined ? undefined : resolved(location, receiver.target ?? url);
-  if (isSignIn(location)) return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
+  if (isSignIn(location)) {
+    const what = `${name} redirected to a sign-in page with ${status}`;
+    return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
+  }
+  const what = target === undefined ? `${name} responded with ${status}` : `${name} redirected the request with ${status}`;
   if (target !== undefined && endpoint === null) {
     const action = "Forward to the redirect's target; redirects are not followed";
     return { code: "redirect", what, action, instead: target };

@@ -15,6 +15,8 @@ const RESPONSES: Record<string, [status: number, body: string, headers?: Record<
   "/stale": [400, "Timestamp outside the tolerance zone"],
   "/firewall": [403, "<!DOCTYPE html><title>Attention Required!</title>", { Server: "cloudflare" }],
   "/proxy": [502, "<html><head><title>502 Bad Gateway</title></head><body><hr>nginx/1.24</body></html>"],
+  "/gateway": [504, "error code: 504"],
+  "/csrf": [403, "CSRF token missing"],
   "/503": [503, "restarting", { "Retry-After": "120" }],
   "/401": [401, "Sign in"],
   "/404": [404, "No such route"],
@@ -65,9 +67,25 @@ describe("service why for a delivery and its event", () => {
     [
       "/proxy",
       "receiver_error",
-      "The proxy in front of Billing responded with 502; attempt 2 is due at T",
+      "The proxy in front of Billing could not reach it and responded with 502; attempt 2 is due at T",
       '502 in N ms, "502 Bad Gateway"',
-      "Start the application behind it, then retry",
+      "Start the application, or correct its address in the proxy, then retry",
+      "service deliveries retry DELIVERY",
+    ],
+    [
+      "/gateway",
+      "receiver_error",
+      "The proxy in front of Billing could not reach it and responded with 504; attempt 2 is due at T",
+      '504 in N ms, "error code: 504"',
+      "Start the application, or correct its address in the proxy, then retry",
+      "service deliveries retry DELIVERY",
+    ],
+    [
+      "/csrf",
+      "receiver_unauthorized",
+      "The CSRF protection of Billing rejected the request with 403; attempt 2 is due at T",
+      '403 in N ms, "CSRF token missing"',
+      "Exempt the path from CSRF protection, then retry",
       "service deliveries retry DELIVERY",
     ],
     [
@@ -81,7 +99,7 @@ describe("service why for a delivery and its event", () => {
     [
       "/401",
       "receiver_unauthorized",
-      "Billing responded with 401; attempt 2 is due at T",
+      "Billing required a login and responded with 401; attempt 2 is due at T",
       '401 in N ms, "Sign in"',
       "Let this path verify the signature instead of requiring a login, then retry",
       "service deliveries retry DELIVERY",
@@ -121,7 +139,7 @@ describe("service why for a delivery and its event", () => {
     [
       "/302",
       "redirect",
-      "Billing responded with 302; attempt 2 is due at T",
+      "Billing redirected the request with 302; attempt 2 is due at T",
       "302 in N ms, Location: /moved?to=a&b=1",
       "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
       "service endpoints update ENDPOINT --url 'RECEIVER/moved?to=a&b=1'",
@@ -196,7 +214,7 @@ describe("service why for a delivery and its event", () => {
     const { stdout } = await world.service(["why", event.id, "--json"]);
     const { findings } = JSON.parse(stdout) as { findings: unknown[] };
     expect(findings[1]).toMatchObject({
-      summary: `The endpoint ${deleted} responded with 401; it was deleted after 1 attempt`,
+      summary: `The endpoint ${deleted} required a login and responded with 401; it was deleted after 1 attempt`,
       action: null,
       fix: null,
     });
@@ -211,7 +229,7 @@ describe("service why for a delivery and its event", () => {
     await world.clear();
     const expected = {
       code: "receiver_unauthorized",
-      summary: `The endpoint ${endpoint} responded with 401; it was deleted after 2 attempts`,
+      summary: `The endpoint ${endpoint} required a login and responded with 401; it was deleted after 2 attempts`,
       evidence: 'Attempt 2 at T: 401 in N ms, "Sign in"',
     };
     for (const about of [event.id, id]) {
@@ -344,14 +362,14 @@ describe("service why for a delivery and its event", () => {
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { url: `${world.receiver.url}/moved` });
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "redirect",
-      summary: "The endpoint responded with 302 before its URL was changed; attempt 2 is due at T",
+      summary: "The endpoint redirected the request with 302 before its URL was changed; attempt 2 is due at T",
       evidence: "Attempt 1 at T: 302 in N ms, Location: /moved?to=a&b=1",
       action: "Retry now",
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
     expect(plain(await world.why(endpoint))).toMatchObject({
       summary:
-        "The endpoint responded with 302 before its URL was changed; the only attempt in the last hour failed, and 1 delivery is waiting",
+        "The endpoint redirected the request with 302 before its URL was changed; the only attempt in the last hour failed, and 1 delivery is waiting",
       action: "Retry now",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
@@ -363,7 +381,7 @@ describe("service why for a delivery and its event", () => {
     await advanceClock(world.api, 120);
     await world.api("PATCH", `/v1/webhook_endpoints/${late}`, { url: `${world.receiver.url}/moved` });
     expect(plain(await world.why(deliveries[0]!.id)).summary).toMatch(
-      /^The endpoint responded with 302 before its URL was changed; /,
+      /^The endpoint redirected the request with 302 before its URL was changed; /,
     );
     await world.clear();
     const early = await world.endpoint("/moved");

@@ -70,6 +70,17 @@ export function updateRow<Row extends object>(
   return tx.run(`UPDATE ${table} SET ${set} WHERE ${key.map(equal).join(" AND ")}`, values);
 }
 
+/** Deletes the first rows of a table that a condition selects, at most `limit`. Returns how many. */
+export function deleteFirst(
+  tx: Transaction,
+  { table, key, where, order = key }: { table: string; key: string; where: string; order?: string },
+  parameters: readonly SqlValue[],
+  limit: number,
+): Promise<number> {
+  const some = `SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $${parameters.length + 1}`;
+  return tx.run(`DELETE FROM ${table} WHERE (${key}) IN (${some})`, [...parameters, limit]);
+}
+
 /** Returns a function that adds rows to a table. */
 export function insertRows<Row>(
   table: string,

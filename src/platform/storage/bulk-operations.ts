@@ -1,7 +1,7 @@
 import type { StatusOf } from "../../contract/resources.ts";
 import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import { insertRow, updateRow } from "./batches.ts";
+import { deleteFirst, insertRow, updateRow } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { rowsOf } from "./page.ts";
 
@@ -50,11 +50,8 @@ export function runningBulkOperations(queries: Queries) {
 
 /** Removes operations that have ended and whose ID is below a bound. Returns how many. */
 export function deleteBulkOperations(tx: Transaction, environment: number, idBound: string, limit: number) {
-  return tx.run(
-    `DELETE FROM bulk_operations WHERE environment = $1 AND id IN (
-       SELECT id FROM bulk_operations WHERE environment = $1 AND id < $2 AND status <> 'running' ORDER BY id LIMIT $3)`,
-    [environment, idBound, limit],
-  );
+  const where = "environment = $1 AND id < $2 AND status <> 'running'";
+  return deleteFirst(tx, { table: "bulk_operations", key: "environment, id", where }, [environment, idBound], limit);
 }
 
 /** Selects the objects of an operation. */

@@ -1,3 +1,4 @@
+import { deleteFirst } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { IS_CURRENT } from "./environments.ts";
 
@@ -246,9 +247,8 @@ export async function deleteOldCounts(
   const deleted: number[] = [];
   for (const table of ["event_counts", "attempt_counts"] as const) {
     const { key } = TABLES[table];
-    const sql = `DELETE FROM ${table} WHERE (${key}) IN (
-       SELECT ${key} FROM ${table} WHERE environment = $1 AND minute < $2 ORDER BY ${key} LIMIT $3)`;
-    deleted.push(await tx.run(sql, [environment, before, limit]));
+    const where = "environment = $1 AND minute < $2";
+    deleted.push(await deleteFirst(tx, { table, key, where }, [environment, before], limit));
   }
   return Math.max(...deleted);
 }

@@ -51,6 +51,11 @@ export interface Transaction extends Queries {
   lock(name: string, mode: "shared" | "exclusive"): Promise<void>;
 }
 
+/** Returns the clause of a statement that locks rows, where several transactions run at once. */
+export function locking({ dialect }: Pick<Queries, "dialect">, clause: string): string {
+  return dialect === "postgres" ? clause : "";
+}
+
 /** Runs a statement that changes one row or none. Returns true if it changed one. */
 export async function changesRow(tx: Transaction, sql: string, parameters: readonly SqlValue[]): Promise<boolean> {
   return (await tx.run(sql, parameters)) === 1;

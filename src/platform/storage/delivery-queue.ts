@@ -1,7 +1,7 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { ATTEMPT_COLUMNS, type AttemptRow } from "./deliveries.ts";
 import { forRows, inBatches } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { locking, type Queries, type Transaction } from "./database.ts";
 import { type EnvironmentRow, IS_CURRENT } from "./environments.ts";
 
 /** The first waiting delivery of an endpoint. */
@@ -162,7 +162,7 @@ export function rescheduleDeliveries(
        SELECT d.id FROM deliveries d
        WHERE d.environment = $5 AND d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL
          AND d.next_attempt > $2
-       ORDER BY d.next_attempt LIMIT $4 ${locking(tx, "d")})`,
+       ORDER BY d.next_attempt LIMIT $4 ${notLeased(tx, "d")})`,
     [endpointId, after, dueAt, limit, environment],
   );
 }
@@ -191,7 +191,7 @@ export function rescheduleFirstAttempts(
        SELECT d.id FROM deliveries d
        WHERE d.environment = $1 AND d.status = 'pending' AND d.id >= $2 AND d.next_attempt > $3
          AND d.attempt_count = 0 AND d.lease_until IS NULL
-       ORDER BY d.id LIMIT $5 ${locking(tx, "d")})`,
+       ORDER BY d.id LIMIT $5 ${notLeased(tx, "d")})`,
     [environment, lowestId, after, dueAt, limit],
   );
 }
@@ -249,7 +249,7 @@ function dueBy(tx: Transaction, time: string): string {
      FROM deliveries d LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id
      WHERE d.environment = $3 AND d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL
        AND d.next_attempt <= ${time}
-     ORDER BY d.next_attempt LIMIT $2 ${locking(tx, "d")}`;
+     ORDER BY d.next_attempt LIMIT $2 ${notLeased(tx, "d")}`;
 }
 
 /**
@@ -270,14 +270,14 @@ export function findEnded(
      FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
        AND COALESCE(first_attempt, next_attempt) < $4
-     ORDER BY id LIMIT $5 ${locking(tx, "deliveries")}`,
+     ORDER BY id LIMIT $5 ${notLeased(tx, "deliveries")}`,
     [endpoint.environment, endpoint.id, beforeId, startedBefore, limit],
   );
 }
 
 /** Rows that another process is leasing at this moment are skipped; leasing them too would attempt them twice. */
-function locking({ dialect }: Transaction, table: string): string {
-  return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
+function notLeased(tx: Transaction, table: string): string {
+  return locking(tx, `FOR UPDATE OF ${table} SKIP LOCKED`);
 }
 
 /**
@@ -328,7 +328,7 @@ const insertOutcomes = ofDialects((dialect) =>
               CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
        FROM (VALUES ${rows}) AS o
        CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
-       ${dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
+       ${locking({ dialect }, "FOR UPDATE OF d")}`,
     (o) => [
       o.id,
       o.token,
@@ -377,7 +377,7 @@ export async function recordOutcomes(tx: Transaction, outcomes: readonly Attempt
 
 /** Returns the tokens of the leases on deliveries, by the delivery's ID. No other process takes them over meanwhile. */
 export async function lockLeases(tx: Transaction, ids: readonly string[]): Promise<Map<string, string>> {
-  const lock = tx.dialect === "postgres" ? "FOR UPDATE" : "";
+  const lock = locking(tx, "FOR UPDATE");
   const leases = await inBatches(ids, (list, batch) =>
     tx.all<{ id: string; lease_token: string }>(
       `SELECT id, lease_token FROM deliveries WHERE id IN (${list}) AND lease_until IS NOT NULL ORDER BY id ${lock}`,
@@ -416,7 +416,7 @@ export async function hasLapsedLease(queries: Queries, now: number, owner: strin
 
 /** Returns expired leases of other owners, except those that another process is taking over now. */
 export function findLapsed(tx: Transaction, now: number, owner: string, limit: number): Promise<AbandonedLease[]> {
-  return tx.all(`${ABANDONED} WHERE ${LAPSED} LIMIT $3 ${locking(tx, "d")}`, [now, owner, limit]);
+  return tx.all(`${ABANDONED} WHERE ${LAPSED} LIMIT $3 ${notLeased(tx, "d")}`, [now, owner, limit]);
 }
 
 /** Returns every lease, for the only process, before it has claimed anything. */

@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType } from "../../contract/event-types.ts";
 import { inBatches, insertRows } from "./batches.ts";
-import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { locking, type Queries, type SqlValue, type Transaction } from "./database.ts";
 import {
   checksumOf,
   DamagedEventError,
@@ -65,7 +65,7 @@ export async function findEventToDeliver(
   environment: number,
   id: string,
 ): Promise<EventRow | undefined> {
-  const lock = tx.dialect === "postgres" ? "FOR KEY SHARE" : "";
+  const lock = locking(tx, "FOR KEY SHARE");
   const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND id = $2 ${lock}`;
   const row = await tx.get<EventRow & StoredBody>(sql, [environment, id]);
   return row && assertIntact(row);
@@ -202,7 +202,7 @@ export async function removableEvents(
   environment: number,
   { after, last }: { after: string; last: string },
 ) {
-  const lock = tx.dialect === "postgres" ? "FOR UPDATE OF e SKIP LOCKED" : "";
+  const lock = locking(tx, "FOR UPDATE OF e SKIP LOCKED");
   return tx.all<{ id: string; seq: number }>(
     `SELECT e.id, e.seq FROM events e WHERE e.environment = $1 AND e.id > $2 AND e.id <= $3 AND ${NOT_PENDING}
      ORDER BY e.id ${lock}`,

@@ -1,4 +1,4 @@
-import { insertRows } from "./batches.ts";
+import { deleteFirst, insertRows } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** What identifies a keyed request, and its response. */
@@ -42,10 +42,7 @@ export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): 
 
 /** Removes keys stored before a time. Returns how many. */
 export function deleteIdempotencyKeys(tx: Transaction, environment: number, before: number, limit: number) {
-  return tx.run(
-    `DELETE FROM idempotency_keys WHERE (environment, path, key, method) IN (
-       SELECT environment, path, key, method FROM idempotency_keys
-       WHERE environment = $1 AND created < $2 ORDER BY created LIMIT $3)`,
-    [environment, before, limit],
-  );
+  const key = "environment, path, key, method";
+  const old = { table: "idempotency_keys", key, where: "environment = $1 AND created < $2", order: "created" };
+  return deleteFirst(tx, old, [environment, before], limit);
 }

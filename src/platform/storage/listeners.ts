@@ -1,5 +1,5 @@
 import { insertRow } from "./batches.ts";
-import type { Queries, Transaction } from "./database.ts";
+import { locking, type Queries, type Transaction } from "./database.ts";
 
 /** One listening device of one user (or key), which its signing secret belongs to. */
 export interface ListenerRow {
@@ -32,7 +32,7 @@ export async function insertListener(tx: Transaction, row: ListenerRow): Promise
 
 /** Serializes `read committed` units of work about one listener, in whatever processes its connections are. */
 export async function lockListener(tx: Transaction, id: string): Promise<void> {
-  await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
+  await tx.get(`SELECT id FROM listeners WHERE id = $1 ${locking(tx, "FOR UPDATE")}`, [id]);
 }
 
 export async function touchListeners(tx: Transaction, ids: readonly string[], at: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches, insertRow } from "./batches.ts";
+import { deleteFirst, inBatches, insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A user's approval of an app in one environment. */
@@ -64,13 +64,9 @@ export function liveGrantsOfUser(queries: Queries, userId: string, now: number):
 
 /** Deletes grants created before an ID that can no longer issue a token, with their tokens. Returns how many. */
 export function deleteEndedGrants(tx: Transaction, beforeId: string, now: number, limit: number): Promise<number> {
-  return tx.run(
-    `DELETE FROM oauth_grants WHERE id IN (
-       SELECT g.id FROM oauth_grants g
-       WHERE g.id < $1 AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = g.id AND r.expires_at > $2)
-       ORDER BY g.id LIMIT $3)`,
-    [beforeId, now, limit],
-  );
+  const where = `id < $1 AND NOT EXISTS (
+    SELECT 1 FROM refresh_tokens r WHERE r.grant_id = oauth_grants.id AND r.expires_at > $2)`;
+  return deleteFirst(tx, { table: "oauth_grants", key: "id", where }, [beforeId, now], limit);
 }
 
 interface RefreshTokenRow {

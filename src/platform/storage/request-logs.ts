@@ -1,6 +1,6 @@
 import { ERRORS } from "../../contract/errors.ts";
 import { REQUEST_METHODS, type RequestMethod } from "../../contract/schemas/request-log.ts";
-import { insertRows } from "./batches.ts";
+import { deleteFirst, insertRows } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
@@ -83,11 +83,8 @@ export function findRequestLog(queries: Queries, environment: number, id: string
 
 /** Removes details older than an ID; returns how many. */
 export function deleteRequestDetails(tx: Transaction, environment: number, idBound: string, limit: number) {
-  return tx.run(
-    `DELETE FROM request_details WHERE environment = $1 AND id IN (
-       SELECT id FROM request_details WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
-    [environment, idBound, limit],
-  );
+  const old = { table: "request_details", key: "environment, id", where: "environment = $1 AND id < $2" };
+  return deleteFirst(tx, old, [environment, idBound], limit);
 }
 
 export interface RequestLogFilters {
@@ -206,9 +203,6 @@ function statusesOf(filter: string | undefined): number[] {
 
 /** Removes rows older than an ID. Returns how many. */
 export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
-  return tx.run(
-    `DELETE FROM request_logs WHERE (environment, id) IN (
-       SELECT environment, id FROM request_logs WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
-    [environment, idBound, limit],
-  );
+  const old = { table: "request_logs", key: "environment, id", where: "environment = $1 AND id < $2" };
+  return deleteFirst(tx, old, [environment, idBound], limit);
 }

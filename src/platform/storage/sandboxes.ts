@@ -1,5 +1,5 @@
 import { OBJECT_KINDS, RESOURCES } from "../../contract/resources.ts";
-import { insertRows } from "./batches.ts";
+import { deleteFirst, insertRows } from "./batches.ts";
 import { endAdvance } from "./clock-advances.ts";
 import { changesRow, type Queries, type SqlValue, type Transaction } from "./database.ts";
 import { deleteDeliveries } from "./deliveries.ts";
@@ -180,10 +180,11 @@ export const DELETIONS: readonly Deletion[] = [
     );
     return part.length;
   },
-  ...Object.entries(REMOVED).map(([table, key]): Deletion => {
-    const some = `SELECT ${key} FROM ${table} WHERE environment = $1 ORDER BY ${key} LIMIT $2`;
-    return (tx, environment, limit) => tx.run(`DELETE FROM ${table} WHERE (${key}) IN (${some})`, [environment, limit]);
-  }),
+  ...Object.entries(REMOVED).map(
+    ([table, key]): Deletion =>
+      (tx, environment, limit) =>
+        deleteFirst(tx, { table, key, where: "environment = $1" }, [environment], limit),
+  ),
 ];
 
 export async function deleteEnvironment(tx: Transaction, id: number): Promise<void> {

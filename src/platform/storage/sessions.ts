@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { insertRow } from "./batches.ts";
+import { deleteFirst, insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A browser in which a user is signed in. */
@@ -32,12 +32,11 @@ export async function insertSession(tx: Transaction, row: SessionRow): Promise<v
   await insertRow(tx, "sessions", row);
 }
 
+const EXPIRED = { key: "digest", where: "expires_at <= $1", order: "expires_at" };
+
 /** Removes sessions that have expired. Returns how many. */
 export function deleteExpiredSessions(tx: Transaction, now: number, limit: number): Promise<number> {
-  return tx.run(
-    "DELETE FROM sessions WHERE digest IN (SELECT digest FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)",
-    [now, limit],
-  );
+  return deleteFirst(tx, { table: "sessions", ...EXPIRED }, [now], limit);
 }
 
 export function findSession(queries: Queries, digest: Uint8Array, now: number): Promise<SessionOwner | undefined> {
@@ -121,11 +120,7 @@ export async function insertSignInLink(tx: Transaction, row: Omit<SignInLinkRow,
 
 /** Removes links that have expired. Returns how many. */
 export function deleteExpiredLinks(tx: Transaction, now: number, limit: number): Promise<number> {
-  return tx.run(
-    `DELETE FROM sign_in_links WHERE digest IN (
-       SELECT digest FROM sign_in_links WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
-    [now, limit],
-  );
+  return deleteFirst(tx, { table: "sign_in_links", ...EXPIRED }, [now], limit);
 }
 
 /** Returns a link that is still valid. */

@@ -303,13 +303,13 @@ function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCos
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
     const browserSessions = new BrowserSessions({ ...shared, linkCommand });
-    const passwords = new Passwords(shared.random, passwordCost);
-    signInRoutes(scope, shared, browserSessions, passwords);
-    linkRoutes(scope, shared, browserSessions, passwords);
-    accountRoutes(scope, shared, browserSessions, passwords);
+    const tools = { ...shared, browserSessions, passwords: new Passwords(shared.random, passwordCost) };
+    signInRoutes(scope, tools);
+    linkRoutes(scope, tools);
+    accountRoutes(scope, tools);
     dashboardRoutes(scope, browserSessions, assets);
-    authorizeRoutes(scope, shared, browserSessions);
-    deviceRoutes(scope, shared, browserSessions);
+    authorizeRoutes(scope, tools);
+    deviceRoutes(scope, tools);
   });
   app.register(async (scope) => tokenRoutes(scope, shared));
 }

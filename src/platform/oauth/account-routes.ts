@@ -1,15 +1,12 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
+import { problemOfPassword } from "../domain/passwords.ts";
 import { isEmail } from "../http/formats.ts";
 import { html, type Html } from "../http/pages/html.ts";
 import { type Page, PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import { queryOf } from "../http/pages/parameters.ts";
-import type { Clock } from "../ports.ts";
-import type { CreateLimiter } from "../security/rate-limit.ts";
 import { changeEmail, replaceHash } from "../storage/accounts.ts";
-import type { Database } from "../storage/database.ts";
 import { deleteLinksOfUser, deleteSessionsOfUser } from "../storage/sessions.ts";
-import { type BrowserSessions, isSignedIn, type SignedIn } from "./browser-sessions.ts";
+import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
 import { ACCOUNT, buttonForm, csrfField, emailInput, signInPage } from "./views.ts";
 
 /** How long a user who followed a link may set a password without knowing the old one. */
@@ -19,9 +16,7 @@ const WRONG_PASSWORDS = { burst: 5, refillSeconds: 60 };
 /** Serves the page for a user's own sign-in details. */
 export function accountRoutes(
   scope: FastifyInstance,
-  { database, clock, createLimiter }: { database: Database; clock: Clock; createLimiter: CreateLimiter },
-  browserSessions: BrowserSessions,
-  passwords: Passwords,
+  { database, clock, createLimiter, browserSessions, passwords }: PageTools,
 ): void {
   const limiter = createLimiter("passwords", WRONG_PASSWORDS);
 

@@ -6,7 +6,7 @@ import { matchesRedirectUri } from "../domain/redirect-uris.ts";
 import { html } from "../http/pages/html.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import { formOf, ParameterError, type Parameters, queryOf } from "../http/pages/parameters.ts";
-import { type BrowserSessions, isSignedIn, type SignedIn } from "./browser-sessions.ts";
+import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
 import { signInPage } from "./views.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import type { Database } from "../storage/database.ts";
@@ -16,7 +16,6 @@ import { environmentFor, lookUpClient } from "./clients.ts";
 import { consentPage } from "./consent-view.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
-import type { GrantTools } from "./tokens.ts";
 
 /** A validated authorization request of an app. */
 interface AuthorizationRequest {
@@ -135,8 +134,7 @@ const CODE_SECONDS = 60;
 /** Serves the consent page. */
 export function authorizeRoutes(
   scope: FastifyInstance,
-  { database, vault, random, clock, baseUrl }: GrantTools & { baseUrl: () => string },
-  browserSessions: BrowserSessions,
+  { database, vault, random, clock, baseUrl, browserSessions }: PageTools,
 ): void {
   scope.get(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (authorization, browser) =>

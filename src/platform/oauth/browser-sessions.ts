@@ -1,16 +1,17 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { IdGenerator } from "../../contract/ids.ts";
+import type { Passwords } from "../domain/passwords.ts";
 import { sessionCookieName } from "../http/authenticate.ts";
+import type { ClientAddress } from "../http/client-address.ts";
 import { PageError } from "../http/pages/page.ts";
 import { formOf, type Parameters } from "../http/pages/parameters.ts";
-import type { Clock, Random } from "../ports.ts";
-import type { Vault } from "../security/vault.ts";
-import type { Database, Transaction } from "../storage/database.ts";
+import type { CreateLimiter } from "../security/rate-limit.ts";
+import type { Transaction } from "../storage/database.ts";
 import { hasAnyPassword } from "../storage/accounts.ts";
 import type { LinkCommand } from "./link-command.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
+import type { GrantTools } from "./tokens.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
 const USER_AGENT_LENGTH = 300;
@@ -35,15 +36,19 @@ export function isSignedIn(browser: BrowserSession): browser is SignedIn {
   return browser.user !== undefined;
 }
 
-interface BrowserSessionTools {
-  database: Database;
-  vault: Vault;
-  clock: Clock;
-  random: Random;
-  newId: IdGenerator;
+interface BrowserSessionTools extends GrantTools {
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
   linkCommand: (request: IncomingMessage) => LinkCommand;
+}
+
+/** What the pages for browsers are served with. */
+export interface PageTools extends GrantTools {
+  createLimiter: CreateLimiter;
+  clientAddress: ClientAddress;
+  baseUrl: () => string;
+  browserSessions: BrowserSessions;
+  passwords: Passwords;
 }
 
 /** Identifies browsers by their cookie. */

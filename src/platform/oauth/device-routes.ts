@@ -4,13 +4,8 @@ import { addressName } from "../../network/addresses.ts";
 import { html } from "../http/pages/html.ts";
 import { seeOther, sendPage, type Page } from "../http/pages/page.ts";
 import { queryOf } from "../http/pages/parameters.ts";
-import type { Database } from "../storage/database.ts";
-import type { Vault } from "../security/vault.ts";
-import type { Clock } from "../ports.ts";
-import type { CreateLimiter } from "../security/rate-limit.ts";
-import type { ClientAddress } from "../http/client-address.ts";
 import { signInPage, csrfField } from "./views.ts";
-import { type BrowserSessions, isSignedIn, type SignedIn } from "./browser-sessions.ts";
+import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
 import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
 import { findClient } from "../storage/oauth-apps.ts";
 import { consentPage } from "./consent-view.ts";
@@ -22,14 +17,7 @@ const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 /** Renders the form for device codes. The code is shown again with the question, to be compared. */
 export function deviceRoutes(
   scope: FastifyInstance,
-  {
-    database,
-    vault,
-    clock,
-    createLimiter,
-    clientAddress,
-  }: { database: Database; vault: Vault; clock: Clock; createLimiter: CreateLimiter; clientAddress: ClientAddress },
-  browserSessions: BrowserSessions,
+  { database, vault, clock, createLimiter, clientAddress, browserSessions }: PageTools,
 ): void {
   const limiter = createLimiter("device codes", WRONG_CODES);
 

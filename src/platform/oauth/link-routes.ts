@@ -1,15 +1,12 @@
 import type { FastifyInstance } from "fastify";
-import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
+import { problemOfPassword } from "../domain/passwords.ts";
 import type { Html } from "../http/pages/html.ts";
 import { queryOf } from "../http/pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
-import type { Database } from "../storage/database.ts";
-import type { Vault } from "../security/vault.ts";
-import type { Clock } from "../ports.ts";
 import { accountOfUser, findUser, setPassword } from "../storage/accounts.ts";
 import { findSignInLink, useSignInLink } from "../storage/sessions.ts";
 import { commandLine, HOME, invitationPage } from "./views.ts";
-import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
+import type { BrowserSession, PageTools } from "./browser-sessions.ts";
 
 const LINK = 0;
 const INVITATION = 1;
@@ -19,9 +16,7 @@ const ASK_AGAIN = "Ask for a new invitation.";
 /** Serves one-time links. They sign in at once; an invitation first asks for a password. */
 export function linkRoutes(
   scope: FastifyInstance,
-  { database, vault, clock }: { database: Database; vault: Vault; clock: Clock },
-  browserSessions: BrowserSessions,
-  passwords: Passwords,
+  { database, vault, clock, browserSessions, passwords }: PageTools,
 ): void {
   const find = (token: string, invitation: number) =>
     findSignInLink(database, vault.digest(token), clock.now()).then((link) =>

@@ -1,13 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { addressName } from "../../network/addresses.ts";
-import type { Passwords } from "../domain/passwords.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
-import type { Database } from "../storage/database.ts";
-import type { CreateLimiter } from "../security/rate-limit.ts";
-import type { ClientAddress } from "../http/client-address.ts";
 import { findUserByEmail, replaceHash, type UserRow } from "../storage/accounts.ts";
 import { HOME, localPath, signInPage } from "./views.ts";
-import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
+import type { BrowserSession, PageTools } from "./browser-sessions.ts";
 
 /** Failed sign-ins from one address. */
 const PER_ADDRESS = { burst: 10, refillSeconds: 15 };
@@ -20,13 +16,7 @@ const LONGEST_PASSWORD = 1000;
 /** Serves sign-in by email and password, and sign-out. */
 export function signInRoutes(
   scope: FastifyInstance,
-  {
-    database,
-    createLimiter,
-    clientAddress,
-  }: { database: Database; createLimiter: CreateLimiter; clientAddress: ClientAddress },
-  browserSessions: BrowserSessions,
-  passwords: Passwords,
+  { database, createLimiter, clientAddress, browserSessions, passwords }: PageTools,
 ): void {
   const limiters = {
     address: createLimiter("sign-ins from an address", PER_ADDRESS),

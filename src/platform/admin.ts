@@ -4,9 +4,8 @@ import { formatTimestamp } from "../contract/timestamps.ts";
 import { parseAddress } from "../network/addresses.ts";
 import { ApiError, missing } from "./domain/api-error.ts";
 import { createLinkToken, SIGN_IN_LINK_SECONDS } from "./domain/users.ts";
-import { type Clock, type Random, systemClock, systemRandom } from "./ports.ts";
-import type { Vault } from "./security/vault.ts";
-import type { Database } from "./storage/database.ts";
+import { systemClock, systemRandom } from "./ports.ts";
+import type { With } from "./tools.ts";
 import { firstOwner } from "./storage/accounts.ts";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { API_VERSIONS } from "../contract/versions.ts";
@@ -25,15 +24,10 @@ export interface SignInLink {
   expires_at: string;
 }
 
-interface LinkTools {
-  database: Database;
-  vault: Vault;
-  random: Random;
-  clock: Clock;
-}
+type LinkTools = With<"database" | "vault" | "random" | "clock">;
 
 /** Routes for the administrator of this machine, who proves it with the token in the file next to the database. */
-export function adminRoutes(app: FastifyInstance, tools: LinkTools & { baseUrl: () => string }, token: string): void {
+export function adminRoutes(app: FastifyInstance, tools: LinkTools & With<"baseUrl">, token: string): void {
   const { vault } = tools;
   const expectedDigest = vault.digest(token);
 

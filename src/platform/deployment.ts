@@ -1,24 +1,17 @@
 import { existsSync } from "node:fs";
-import { createIdGenerator, type IdGenerator } from "../contract/ids.ts";
+import { createIdGenerator } from "../contract/ids.ts";
 import { DatabaseClock } from "./time/database-clock.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/users.ts";
-import type { Versions } from "./domain/versions.ts";
-import {
-  assertMasterKey,
-  createVault,
-  hasMasterKey,
-  loadMasterKeyFile,
-  parseMasterKey,
-  type Vault,
-} from "./security/vault.ts";
+import { assertMasterKey, createVault, hasMasterKey, loadMasterKeyFile, parseMasterKey } from "./security/vault.ts";
 import { MasterKeyError } from "./errors.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
-import type { Clock, Random } from "./ports.ts";
+import type { Clock } from "./ports.ts";
 import { type Database, StorageOpenError } from "./storage/database.ts";
 import { alignLog } from "./storage/event-log.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
 import { findSetting, insertSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
+import type { With } from "./tools.ts";
 
 export interface DeploymentSettings extends DatabaseSettings {
   /** 32 bytes in hex or base64. */
@@ -28,12 +21,7 @@ export interface DeploymentSettings extends DatabaseSettings {
 }
 
 /** What all processes of a deployment share, as opened by this one. */
-export interface Deployment {
-  database: Database;
-  vault: Vault;
-  /** The clock that all processes share. */
-  clock: Clock;
-  newId: IdGenerator;
+export interface Deployment extends With<"database" | "vault" | "clock" | "newId"> {
   /** When the clock was last trusted, in Unix milliseconds; undefined if it never was. */
   lastTrusted: number | undefined;
   /** Set if the database was empty. */
@@ -46,7 +34,7 @@ export interface Deployment {
  */
 export async function openDeployment(
   settings: DeploymentSettings,
-  { machine, random, versions }: { machine: Clock; random: Random; versions: Versions },
+  { machine, random, versions }: With<"random" | "versions"> & { machine: Clock },
 ): Promise<Deployment> {
   const database = await openDatabase(settings);
   try {

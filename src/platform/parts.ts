@@ -11,7 +11,6 @@ import { createTargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
 import { registerWellKnownPaths } from "./api/docs/well-known.ts";
 import { registerDocs } from "./api/docs/routes.ts";
-import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
 import type { Listeners } from "./api/handlers.ts";
@@ -33,7 +32,7 @@ import { registerMcp } from "./api/mcp.ts";
 import { BackgroundWork } from "./observability/background-work.ts";
 import { createMetrics } from "./observability/metrics.ts";
 import type { Periodic } from "./time/periodic.ts";
-import type { Log, Random } from "./ports.ts";
+import type { Log } from "./ports.ts";
 import { RequestRecorder } from "./observability/request-recorder.ts";
 import type { PlatformSettings } from "./settings.ts";
 import { TransactionWatch } from "./observability/transaction-watch.ts";
@@ -55,6 +54,7 @@ import { linkRoutes } from "./oauth/link-routes.ts";
 import { signInRoutes } from "./oauth/sign-in-routes.ts";
 import { BrowserSessions } from "./oauth/browser-sessions.ts";
 import type { Activity } from "./observability/activity.ts";
+import type { With } from "./tools.ts";
 
 const REQUEST_SECONDS = 20;
 /** How long a stop waits for requests in flight. */
@@ -88,7 +88,7 @@ export interface Parts {
 export async function assembleParts(
   deployment: Deployment,
   settings: PlatformSettings,
-  { random, versions }: { random: Random; versions: Versions },
+  { random, versions }: With<"random" | "versions">,
 ): Promise<Parts> {
   const { database, clock } = deployment;
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.elapsed);
@@ -154,7 +154,7 @@ function limitConnections(server: Server, max: number, log: Log): void {
 async function createShared(
   { database, vault, clock, newId, lastTrusted }: Deployment,
   settings: PlatformSettings,
-  { random, versions, baseUrl }: { random: Random; versions: Versions; baseUrl: () => string },
+  { random, versions, baseUrl }: With<"random" | "versions" | "baseUrl">,
 ) {
   const { log, allowPrivateTargets: allowPrivate = false } = settings;
   const transactions = new TransactionWatch({ database, clock, log });

@@ -9,7 +9,7 @@ import type { Caller } from "../domain/request-context.ts";
 import { assertScope, assertSession, type Authenticate } from "../http/authenticate.ts";
 import { injectFault } from "../http/faults.ts";
 import { InFlight } from "./idempotency.ts";
-import type { Clock, Random } from "../ports.ts";
+import type { With } from "../tools.ts";
 import { type Call, RawJson } from "../http/call.ts";
 import type { Route } from "./operation.ts";
 import { secretFieldsOf, secretInputsOf } from "../http/request-log.ts";
@@ -17,7 +17,6 @@ import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { recordUnread } from "../http/unread.ts";
 import { type Check, checkOf, compileQuery } from "../http/validate.ts";
 import { versionOf, versionOfResponse } from "../http/request-headers.ts";
-import type { RateLimit } from "../security/rate-limit.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -32,13 +31,7 @@ declare module "fastify" {
  */
 export function registerOperations(
   app: FastifyInstance,
-  tools: RunTools & {
-    rateLimit: RateLimit | undefined;
-    clock: Clock;
-    random: Random;
-    baseUrl: () => string;
-    publicUrl: URL | undefined;
-  },
+  tools: RunTools & With<"rateLimit" | "clock" | "random" | "baseUrl" | "publicUrl">,
   authenticate: Authenticate,
   operations: readonly Route[],
 ): void {

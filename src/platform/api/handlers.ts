@@ -21,27 +21,22 @@ import { RULES } from "../domain/rules/index.ts";
 import * as sandbox from "../domain/sandbox.ts";
 import { cancelAdvance, showClock } from "../domain/test-clock.ts";
 import { type InviteTools, inviteUser, listUsers, removeUser } from "../domain/users.ts";
-import type { Versions } from "../domain/versions.ts";
 import * as endpoints from "../domain/webhook-endpoints.ts";
 import { type Call, RawJson } from "../http/call.ts";
 import { type Listed, type ListQuery, sendList } from "../http/pagination.ts";
 import { narrowed } from "../http/search.ts";
-import type { RequestRecorder } from "../observability/request-recorder.ts";
 import { readStatistics } from "../observability/statistics.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { OpenedEvent } from "../storage/events.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionOfUser, sessionsOfUser } from "../storage/sessions.ts";
-import type { EnvironmentTime } from "../time/environment-time.ts";
+import type { With } from "../tools.ts";
 import { sampleObject } from "./openapi/examples.ts";
 import type { AnyHandler, Handlers, Write } from "./operation.ts";
 
 /** Dependencies of the operations. */
-export interface OperationTools extends InviteTools, endpoints.EndpointTools {
-  time: EnvironmentTime;
-  versions: Versions;
-  requests: RequestRecorder;
+export interface OperationTools extends InviteTools, endpoints.EndpointTools, With<"time" | "versions" | "requests"> {
   clockAdvancer: ClockAdvancer;
   /** How long a request may take. */
   requestSeconds: number;

@@ -5,10 +5,7 @@ import { type Static, Type } from "typebox";
 import { parseJson } from "../../contract/json.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { endLeaked, type Leak } from "../domain/leaks.ts";
-import type { Database } from "../storage/database.ts";
-import type { Vault } from "../security/vault.ts";
-import type { BackgroundWork } from "../observability/background-work.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { With } from "../tools.ts";
 import type { SigningKeys } from "../security/signing-keys.ts";
 import { SigningKeysError } from "../errors.ts";
 
@@ -59,10 +56,9 @@ export const LeakFeedback = Type.Array(
 /** Accepts signed reports of credentials that were found in public. They are revoked before the response. */
 export function leakReportRoute(
   scope: FastifyInstance,
-  tools: { database: Database; vault: Vault; clock: Clock; log: Log; background: BackgroundWork },
+  { database, vault, clock, log, background }: With<"database" | "vault" | "clock" | "log" | "background">,
   keys: SigningKeys | undefined,
 ): void {
-  const { database, vault, clock, log, background } = tools;
   const onBroken = (error: unknown) => background.failed("leak_report", {}, error);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MAX_BYTES }, (_request, body, done) =>

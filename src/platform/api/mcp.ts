@@ -8,11 +8,9 @@ import { isLoopback } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
-import type { Versions } from "../domain/versions.ts";
+import type { With } from "../tools.ts";
 import type { Authenticate } from "../http/authenticate.ts";
-import type { ClientAddress } from "../http/client-address.ts";
 import { versionOfResponse } from "../http/request-headers.ts";
-import type { RateLimit } from "../security/rate-limit.ts";
 import { resourceMetadataOf } from "../oauth/token-routes.ts";
 
 export const MCP_PATH = "/mcp";
@@ -38,22 +36,19 @@ export interface McpExchange {
 /** Loads the MCP server, which is large and a client of the API: the platform only knows how to call it. */
 export type LoadMcp = () => Promise<(exchange: McpExchange) => Promise<void>>;
 
-interface McpTools {
-  baseUrl: () => string;
-  publicUrl: URL | undefined;
-  versions: Versions;
-  clientAddress: ClientAddress;
-  /** Undefined if requests are not limited. */
-  rateLimit: RateLimit | undefined;
-}
-
 /**
  * Serves MCP over Streamable HTTP, without sessions: `POST /mcp` with the same credentials as the API. GET and DELETE
  * belong to sessions, so they get 405.
  */
 export function registerMcp(
   app: FastifyInstance,
-  { baseUrl, publicUrl, versions, clientAddress, rateLimit }: McpTools,
+  {
+    baseUrl,
+    publicUrl,
+    versions,
+    clientAddress,
+    rateLimit,
+  }: With<"baseUrl" | "publicUrl" | "versions" | "clientAddress" | "rateLimit">,
   { load, authenticate, version }: { load: LoadMcp; authenticate: Authenticate; version: string },
 ): void {
   const stopping = new AbortController();

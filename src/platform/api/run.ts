@@ -16,20 +16,14 @@ import { type Call, RawJson, type ResponseBody } from "../http/call.ts";
 import type { Route } from "./operation.ts";
 import { secretFieldsOf } from "../http/request-log.ts";
 import { parseTraceparent } from "../observability/trace-context.ts";
+import type { With } from "../tools.ts";
 import { digestIdempotencyKey, type Vault } from "../security/vault.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
-import { type Database, StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
-import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
+import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import type { EnvironmentNow } from "../time/environment-time.ts";
 
 /** The dependencies of changes. */
-export interface RunTools {
-  database: Database;
-  vault: Vault;
-  time: EnvironmentTime;
-  clockTrust: ClockTrust;
-  versions: Versions;
-}
+export type RunTools = With<"database" | "vault" | "time" | "clockTrust" | "versions">;
 
 /** A validated request for a change. */
 interface Run {

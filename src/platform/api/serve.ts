@@ -4,7 +4,7 @@ import type { Authenticate } from "../http/authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { handlersOf, type OperationTools } from "./handlers.ts";
 import { routeOf } from "./operation.ts";
-import type { Versions } from "../domain/versions.ts";
+import type { With } from "../tools.ts";
 import { sendTagged, tagged, type TaggedFile } from "../http/served-file.ts";
 
 type ApiTools = Parameters<typeof registerOperations>[1] & OperationTools & Parameters<typeof serveDocument>[1];
@@ -22,7 +22,7 @@ export const DOCUMENT_PATH = "/openapi.json";
 /** Serves the OpenAPI document without authentication. */
 function serveDocument(
   app: FastifyInstance,
-  { baseUrl, versions, contact }: { baseUrl: () => string; versions: Versions; contact: string | undefined },
+  { baseUrl, versions, contact }: With<"baseUrl" | "versions"> & { contact: string | undefined },
 ): () => Promise<TaggedFile> {
   let served: Promise<TaggedFile> | undefined;
   const build = async () => {

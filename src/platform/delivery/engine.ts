@@ -2,13 +2,10 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pause } from "../../network/clock.ts";
 import { carryOutSlice } from "../domain/bulk-operations.ts";
-import type { Versions } from "../domain/versions.ts";
-import type { BackgroundWork } from "../observability/background-work.ts";
-import type { Clock, Log } from "../ports.ts";
-import type { Vault } from "../security/vault.ts";
+import type { With } from "../tools.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import { runningBulkOperations } from "../storage/bulk-operations.ts";
-import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
+import type { Transaction, WriteOptions } from "../storage/database.ts";
 import {
   endpointsDueAfter,
   leaseTime,
@@ -16,7 +13,6 @@ import {
   rescheduleFirstAttempts,
 } from "../storage/delivery-queue.ts";
 import { allEnvironments } from "../storage/environments.ts";
-import type { EnvironmentTime } from "../time/environment-time.ts";
 import { Periodic } from "../time/periodic.ts";
 import { claimEnded, LEASE_MILLISECONDS, SecretOpener } from "./claim.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
@@ -39,7 +35,7 @@ export interface DeliveryEngine {
 }
 
 export function createDeliveryEngine(
-  tools: RecordTools & BulkTools & { vault: Vault },
+  tools: RecordTools & BulkTools & With<"vault">,
   guard: TargetGuard,
   limits: DeliveryLimits,
 ): DeliveryEngine {
@@ -77,14 +73,7 @@ const BULK_POLL_MILLISECONDS = 250;
 const BULK_PAUSE_MILLISECONDS = 5;
 
 /** The dependencies of bulk operations. */
-interface BulkTools {
-  database: Database;
-  clock: Clock;
-  log: Log;
-  background: BackgroundWork;
-  time: EnvironmentTime;
-  versions: Versions;
-}
+type BulkTools = With<"database" | "clock" | "log" | "background" | "time" | "versions">;
 
 /**
  * Runs bulk operations, a slice of each in turn. They are rows of the database: any process that finds one continues

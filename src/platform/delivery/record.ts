@@ -1,13 +1,12 @@
 import type { RequestContext } from "../domain/request-context.ts";
-import type { Versions } from "../domain/versions.ts";
+import type { With } from "../tools.ts";
 import { disableGoneEndpoint, isReportable, reportHealth } from "../domain/webhook-endpoints.ts";
 import type { Activity } from "../observability/activity.ts";
-import type { BackgroundTask, BackgroundWork } from "../observability/background-work.ts";
+import type { BackgroundTask } from "../observability/background-work.ts";
 import { tracedLine } from "../observability/trace-context.ts";
-import type { Clock, Random } from "../ports.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
+import type { Random } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
-import type { Database, PartOf, Transaction } from "../storage/database.ts";
+import type { PartOf, Transaction } from "../storage/database.ts";
 import {
   type AbandonedLease,
   findLapsed,
@@ -17,17 +16,13 @@ import {
   releaseLeases,
 } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
-import type { EnvironmentTime } from "../time/environment-time.ts";
 import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./retry-schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 
 /** Dependencies for emitting events about endpoints. */
-export interface EmitTools {
-  time: EnvironmentTime;
-  versions: Versions;
-}
+export type EmitTools = With<"time" | "versions">;
 
 /** Records deliveries that finished without a request. They do not count for the health of the endpoint. */
 export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<number> {
@@ -47,7 +42,7 @@ class LateOutcomesError extends Error {
  * them, so that they change nothing at all.
  */
 export async function writeAttempts<Result>(
-  { background, database }: { background: BackgroundWork; database: Database },
+  { background, database }: With<"background" | "database">,
   task: BackgroundTask,
   finished: readonly Finished[],
   unit: (tx: Transaction, partOf: PartOf, finished: readonly Finished[]) => Promise<Result>,
@@ -134,7 +129,7 @@ const MAX_TAKE_OVER = 500;
 /** Takes over the deliveries of dead processes once their leases have expired. Returns the attempts that had begun. */
 export async function takeOverLapsed(
   tx: Transaction,
-  { owner, clock, clockTrust, random }: { owner: string; clock: Clock; clockTrust: ClockTrust; random: Random },
+  { owner, clock, clockTrust, random }: With<"clock" | "clockTrust" | "random"> & { owner: string },
 ): Promise<Finished[]> {
   const now = await leaseTime(tx, clock.now);
   const lapsed = await findLapsed(tx, now, owner, MAX_TAKE_OVER);

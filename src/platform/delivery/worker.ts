@@ -1,8 +1,5 @@
-import type { Clock, Random, Log } from "../ports.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
-import type { Activity } from "../observability/activity.ts";
-import type { BackgroundWork } from "../observability/background-work.ts";
-import { type Database, type PartOf, StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import type { With } from "../tools.ts";
+import { type PartOf, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
   findAllLeased,
   hasLapsedLease,
@@ -52,15 +49,8 @@ interface Claimed {
 }
 
 /** Dependencies for recording attempts. */
-export interface RecordTools extends EmitTools {
-  database: Database;
-  clock: Clock;
-  clockTrust: ClockTrust;
-  random: Random;
-  log: Log;
-  background: BackgroundWork;
-  report: (activity: Activity) => void;
-}
+export type RecordTools = EmitTools &
+  With<"database" | "clock" | "clockTrust" | "random" | "log" | "background" | "report">;
 
 /** What the worker and the test clock share: the sender and the limits of this process. */
 export interface DeliveryTools extends RecordTools {

@@ -7,17 +7,13 @@ import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import { type AddressRange, covers, parseRange } from "../../network/addresses.ts";
 import { ApiError, insufficientScope, invalidFields, readsOf } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
-import type { Random } from "../ports.ts";
-import type { Vault } from "../security/vault.ts";
+import type { With } from "../tools.ts";
 import { type ApiKeyRow, apiKeyRows, insertApiKey, revokeApiKey, updateApiKey } from "../storage/api-keys.ts";
 import type { Transaction } from "../storage/database.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 
 /** What creating a secret requires. */
-export interface SecretTools {
-  vault: Vault;
-  random: Random;
-}
+export type SecretTools = With<"vault" | "random">;
 
 /** Creates a full-access key and stores only its digest. Returns the key, which cannot be retrieved again. */
 export async function createFullKey(

@@ -4,8 +4,8 @@ import { OPERATIONS } from "../../contract/operations.ts";
 import type { Fault, FaultCreate, FaultList } from "../../contract/schemas/fault.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Random } from "../ports.ts";
-import type { Database, Queries, Transaction } from "../storage/database.ts";
+import type { With } from "../tools.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
 import {
   countInjection,
   deleteFault,
@@ -105,7 +105,7 @@ function isMatch(pattern: string, path: string): boolean {
  * often than its limit.
  */
 export async function faultFor(
-  { database, random }: { database: Database; random: Random },
+  { database, random }: With<"database" | "random">,
   { environment }: Tenant,
   request: { method: string; path: string },
 ): Promise<FaultRow | undefined> {

@@ -1,9 +1,9 @@
 import { type CredentialKind, parseCredential } from "../../contract/credentials.ts";
 import { findTokensByDigests, revokeGrant } from "../storage/oauth-grants.ts";
 import { findKeysByDigests, revokeApiKey } from "../storage/api-keys.ts";
-import { type Database, type PartOf, type Queries, type Transaction, writeRows } from "../storage/database.ts";
+import { type PartOf, type Queries, type Transaction, writeRows } from "../storage/database.ts";
 import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
-import type { Vault } from "../security/vault.ts";
+import type { With } from "../tools.ts";
 
 /** A credential that was found in public, and where. */
 export interface Leak {
@@ -25,7 +25,7 @@ const UNIT = 250;
  * is durable. If one cannot be revoked, `onBroken` is called, the others are revoked, and then it throws.
  */
 export async function endLeaked(
-  tools: { database: Database; vault: Vault; now: () => number; onBroken: (error: unknown) => void },
+  tools: With<"database" | "vault"> & { now: () => number; onBroken: (error: unknown) => void },
   leaks: readonly Leak[],
 ): Promise<boolean[]> {
   const { database, vault, now } = tools;

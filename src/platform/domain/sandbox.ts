@@ -2,8 +2,8 @@ import { LIMITS } from "../../contract/limits.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
 import type { Sandbox, SandboxReset, Snapshot } from "../../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Clock } from "../ports.ts";
-import type { Database, Queries, Transaction } from "../storage/database.ts";
+import type { With } from "../tools.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
 import { findEnvironment, insertEnvironment, SandboxResetError, takeTurn } from "../storage/environments.ts";
 import { countObjects } from "../storage/objects.ts";
 import {
@@ -46,9 +46,7 @@ export interface StateCopy {
   clock_offset: number;
 }
 
-interface CopyTools {
-  database: Database;
-  clock: Clock;
+interface CopyTools extends With<"database" | "clock"> {
   /** Throws once the request's time is over. */
   assertTime: () => void;
 }

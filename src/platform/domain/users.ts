@@ -1,9 +1,8 @@
 import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
-import type { IdGenerator } from "../../contract/ids.ts";
 import type { DeletedUser, User } from "../../contract/schemas/account.ts";
 import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Clock } from "../ports.ts";
+import type { With } from "../tools.ts";
 import {
   deleteMember,
   findUserByEmail,
@@ -30,12 +29,7 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
 }
 
 /** Dependencies for creating an invitation. */
-export interface InviteTools extends SecretTools {
-  clock: Clock;
-  newId: IdGenerator;
-  /** Returns the API's origin as clients see it, without a trailing slash. */
-  baseUrl: () => string;
-}
+export type InviteTools = SecretTools & With<"clock" | "newId" | "baseUrl">;
 
 /**
  * Adds a member without a password, and the link to choose one. A member who has not joined yet gets a new link, and the
@@ -137,7 +131,7 @@ export interface FirstAccount {
  */
 export async function createFirstAccount(
   tx: Transaction,
-  tools: SecretTools & { newId: IdGenerator; version: string },
+  tools: SecretTools & With<"newId"> & { version: string },
   now: number,
 ): Promise<FirstAccount | undefined> {
   if ((await firstAccount(tx)) !== undefined) return undefined;

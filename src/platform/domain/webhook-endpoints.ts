@@ -8,7 +8,7 @@ import type {
   WebhookEndpointUpdate,
 } from "../../contract/schemas/webhook-endpoint.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Random } from "../ports.ts";
+import type { With } from "../tools.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { takeTurn } from "../storage/environments.ts";
 import type { EventRow } from "../storage/events.ts";
@@ -37,9 +37,7 @@ import { type DomainEvent, emit, emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What creating endpoints requires. */
-export interface EndpointTools {
-  vault: Vault;
-  random: Random;
+export interface EndpointTools extends With<"vault" | "random"> {
   urlRules: EndpointUrlRules;
 }
 

@@ -3,15 +3,12 @@ import type { Socket } from "node:net";
 import { brotliCompress, type CompressCallback, constants, gzip } from "node:zlib";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
-import type { IdGenerator } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { nearestPaths } from "../../contract/nearest.ts";
 import { ApiError } from "../domain/api-error.ts";
-import type { Activity } from "../observability/activity.ts";
-import type { RequestRecorder } from "../observability/request-recorder.ts";
 import { parseTraceparent, tracedLine } from "../observability/trace-context.ts";
-import type { Clock } from "../ports.ts";
-import { type ClientAddress, problemOfHost } from "./client-address.ts";
+import type { With } from "../tools.ts";
+import { problemOfHost } from "./client-address.ts";
 import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { setDeadlines } from "./deadline.ts";
 import { cutOffResponses } from "./faults.ts";
@@ -27,18 +24,12 @@ const ARRIVAL_SECONDS = 30;
 const HEADER_SECONDS = 10;
 
 /** Dependencies of the server. */
-interface AppTools extends ResponseTools {
-  clock: Clock;
-  newId: IdGenerator;
-  requests: RequestRecorder;
+interface AppTools
+  extends ResponseTools, With<"clock" | "newId" | "requests" | "publicUrl" | "report" | "clientAddress"> {
   /** How long a request may take. */
   requestSeconds: number;
-  /** The public URL of the platform, if configured. */
-  publicUrl: URL | undefined;
   /** Returns the page that a browser is sent to from a URL that cannot be decoded; undefined for one of the API. */
   pageOfBadUrl: (url: string) => string | undefined;
-  report: (activity: Activity) => void;
-  clientAddress: ClientAddress;
 }
 
 /** The platform's HTTP server, without routes and not yet listening. */

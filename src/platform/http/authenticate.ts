@@ -8,7 +8,7 @@ import { holds, parseAddress } from "../../network/addresses.ts";
 import { ApiError, CHALLENGE, insufficientScope } from "../domain/api-error.ts";
 import { rangesOf } from "../domain/api-keys.ts";
 import type { Caller } from "../domain/request-context.ts";
-import type { ClientAddress } from "./client-address.ts";
+import type { With } from "../tools.ts";
 import {
   assertKeyUsable,
   assertTokenUsable,
@@ -18,7 +18,6 @@ import {
   sessionEnded,
   unauthorized,
 } from "./credentials.ts";
-import type { RateLimit } from "../security/rate-limit.ts";
 import type { KeyUsage } from "../security/key-usage.ts";
 import type { Vault } from "../security/vault.ts";
 import { findTokenByDigest } from "../storage/oauth-grants.ts";
@@ -34,20 +33,14 @@ import { findSessionCaller } from "../storage/sessions.ts";
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
-interface SessionTools {
+interface SessionTools extends With<"vault" | "publicUrl"> {
   database: Queries;
-  vault: Vault;
   /** Real time. */
   now: () => number;
-  /** The public URL of the platform, if configured. */
-  publicUrl: URL | undefined;
 }
 
-interface AuthenticateTools extends SessionTools {
+interface AuthenticateTools extends SessionTools, With<"clientAddress">, Partial<With<"rateLimit">> {
   usage: KeyUsage;
-  clientAddress: ClientAddress;
-  /** Counts rejected credentials; absent without rate limits. */
-  rateLimit?: RateLimit | undefined;
 }
 
 export function createAuthenticate(tools: AuthenticateTools): Authenticate {

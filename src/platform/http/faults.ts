@@ -4,8 +4,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { faultFor } from "../domain/faults.ts";
-import type { Clock, Random } from "../ports.ts";
-import type { Database } from "../storage/database.ts";
+import type { With } from "../tools.ts";
 import type { FaultRow } from "../storage/faults.ts";
 
 declare module "fastify" {
@@ -13,12 +12,6 @@ declare module "fastify" {
     /** The fault that applies to the request. */
     fault: FaultRow | null;
   }
-}
-
-interface FaultTools {
-  database: Database;
-  clock: Clock;
-  random: Random;
 }
 
 const CODES: Readonly<Record<number, ErrorCode>> = {
@@ -52,7 +45,7 @@ export function cutOffResponses(app: FastifyInstance): void {
  * Returns true if the request gets no other response.
  */
 export async function injectFault(
-  { database, clock, random }: FaultTools,
+  { database, clock, random }: With<"database" | "clock" | "random">,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {

@@ -4,8 +4,8 @@ import type { FastifyError } from "fastify";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import type { Problem } from "../../contract/schemas/problem.ts";
 import { ApiError, unavailable } from "../domain/api-error.ts";
-import type { Clock } from "../ports.ts";
-import { commonHeaders, type ResponseTools } from "./response-headers.ts";
+import type { With } from "../tools.ts";
+import { commonHeaders } from "./response-headers.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 import { SandboxResetError } from "../storage/environments.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
@@ -78,7 +78,7 @@ const LINGER_MILLISECONDS = 2000;
 export function rejectBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
-  tools: Omit<ResponseTools, "log"> & { clock: Clock },
+  tools: With<"versions" | "rateLimit" | "baseUrl" | "clock">,
   requestId: string,
 ): void {
   if (error.code === "ECONNRESET" || !socket.writable) {

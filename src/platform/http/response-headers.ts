@@ -1,8 +1,6 @@
 import { HEADERS } from "../../contract/headers.ts";
 import { LATEST_VERSION } from "../../contract/versions.ts";
-import type { Versions } from "../domain/versions.ts";
-import type { Log } from "../ports.ts";
-import type { RateLimit } from "../security/rate-limit.ts";
+import type { With } from "../tools.ts";
 import { keywordsOfFormat } from "./formats.ts";
 
 const WHOLE_SECONDS = { type: "integer", minimum: 0 };
@@ -66,18 +64,11 @@ export const RESPONSE_HEADERS = {
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
 /** What every response needs. */
-export interface ResponseTools {
-  versions: Versions;
-  /** Undefined if requests are not limited. */
-  rateLimit: RateLimit | undefined;
-  log: Log;
-  /** Returns the API's origin as clients see it, without a trailing slash. Known once the server listens. */
-  baseUrl: () => string;
-}
+export type ResponseTools = With<"versions" | "rateLimit" | "log" | "baseUrl">;
 
 /** Returns the headers that every response of the API begins with; the version is the latest one by default. */
 export function commonHeaders(
-  { versions, rateLimit }: Pick<ResponseTools, "versions" | "rateLimit">,
+  { versions, rateLimit }: With<"versions" | "rateLimit">,
   requestId: string,
   version: string = versions.latest,
 ): Record<string, string> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { LIMITS } from "../../contract/limits.ts";
 import { addressName } from "../../network/addresses.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { With } from "../tools.ts";
 
 /** Many connections may be accepted at once, before the first request of any is read. */
 const GRACE_MILLISECONDS = 1000;
@@ -14,7 +14,7 @@ const WARN_AGAIN_MILLISECONDS = 3_600_000;
  */
 export function limitSilentConnections(
   server: Server,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, log }: With<"clock" | "log">,
   isTrustedProxy: (address: string | undefined) => boolean,
 ): void {
   const silent = new Map<string, Set<Duplex>>();

@@ -8,11 +8,10 @@ import { EVENT_STREAM_PATH, type GapReason } from "../../contract/listen.ts";
 import { EventStreamQuery, LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Caller, Tenant } from "../domain/request-context.ts";
-import type { Versions } from "../domain/versions.ts";
+import type { With } from "../tools.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import { compileQuery } from "../http/validate.ts";
 import { versionOfResponse } from "../http/request-headers.ts";
-import type { RateLimit } from "../security/rate-limit.ts";
 import { CredentialWatch, type ListenerRegistry, OpenConnections, type Watched } from "./listeners.ts";
 import {
   cursorOf,
@@ -31,10 +30,7 @@ import { findEnvironment } from "../storage/environments.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import { newestId } from "../storage/page.ts";
 
-interface StreamTools extends LogTools {
-  versions: Versions;
-  /** Undefined if requests are not limited. */
-  rateLimit: RateLimit | undefined;
+interface StreamTools extends LogTools, With<"versions" | "rateLimit"> {
   listeners: ListenerRegistry;
 }
 

@@ -8,8 +8,7 @@ import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/client-address.ts";
 import { endWithProblem, INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfResponse } from "../http/request-headers.ts";
-import type { Clock } from "../ports.ts";
-import type { RequestRecorder } from "../observability/request-recorder.ts";
+import type { With } from "../tools.ts";
 import type { Versions } from "../domain/versions.ts";
 import { commonHeaders, type ResponseTools } from "../http/response-headers.ts";
 
@@ -26,12 +25,7 @@ export interface Handshake {
 }
 
 /** What responses to handshakes need. */
-export interface HandshakeTools extends ResponseTools {
-  clock: Clock;
-  requests: RequestRecorder;
-  /** The public URL of the platform, if configured. */
-  publicUrl: URL | undefined;
-}
+export type HandshakeTools = ResponseTools & With<"clock" | "requests" | "publicUrl">;
 
 /** Into the request log. */
 export function recordHandshake(

@@ -1,13 +1,11 @@
 import type { Duplex } from "node:stream";
 import { Periodic } from "../time/periodic.ts";
-import type { Vault } from "../security/vault.ts";
-import type { Clock, Random, Log } from "../ports.ts";
+import type { With } from "../tools.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
-import type { IdGenerator } from "../../contract/ids.ts";
 import type { ListenTarget } from "../../contract/listen.ts";
 import type { ListenerConnection } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { StorageUnavailableError, type Database, type Queries } from "../storage/database.ts";
+import { StorageUnavailableError, type Queries } from "../storage/database.ts";
 import {
   countConnectionsElsewhere,
   deleteOldListenerCounts,
@@ -24,14 +22,7 @@ import { ApiError } from "../domain/api-error.ts";
 import { credentialError } from "../http/credentials.ts";
 
 /** The dependencies of the listener registry. */
-export interface ListenerTools {
-  database: Database;
-  vault: Vault;
-  clock: Clock;
-  random: Random;
-  newId: IdGenerator;
-  log: Log;
-}
+export type ListenerTools = With<"database" | "vault" | "clock" | "random" | "newId" | "log">;
 
 /** A listener is recorded as seen at most this often, not at every connection. */
 const COARSENESS_MILLISECONDS = 86_400_000;
@@ -64,7 +55,7 @@ export async function openListener(
 }
 
 function newListener(
-  { vault, random, newId }: { vault: Vault; random: Random; newId: IdGenerator },
+  { vault, random, newId }: With<"vault" | "random" | "newId">,
   owned: Pick<ListenerRow, "environment" | "owner" | "device">,
   created: number,
 ): Omit<ListenerRow, "seen_at"> {
@@ -288,12 +279,12 @@ export interface Watched {
  * the database, since another process may have revoked it, once per credential.
  */
 export class CredentialWatch {
-  readonly #tools: { database: Database; clock: Clock; log: Log };
+  readonly #tools: With<"database" | "clock" | "log">;
   readonly #open: ReadonlyMap<Watched, Caller>;
   #cancel: (() => void) | undefined;
   #stopped = false;
 
-  constructor(tools: { database: Database; clock: Clock; log: Log }, open: ReadonlyMap<Watched, Caller>) {
+  constructor(tools: With<"database" | "clock" | "log">, open: ReadonlyMap<Watched, Caller>) {
     this.#tools = tools;
     this.#open = open;
   }

@@ -4,9 +4,9 @@ import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import type { GapReason } from "../../contract/listen.ts";
 import { invalidFields } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/request-context.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { With } from "../tools.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
-import { type Database, type Queries, StorageUnavailableError } from "../storage/database.ts";
+import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import { DamagedEventError, openBody } from "../storage/event-body.ts";
 import {
@@ -22,7 +22,6 @@ import {
   positionBefore,
   readLog,
 } from "../storage/event-log.ts";
-import type { EnvironmentTime } from "../time/environment-time.ts";
 
 /** When the log is read again if some of it could not be read yet. */
 const HELD_BACK_MS = 20;
@@ -53,12 +52,7 @@ export interface LogClient {
 }
 
 /** What the log is read with. */
-export interface LogTools {
-  database: Database;
-  clock: Clock;
-  time: EnvironmentTime;
-  log: Log;
-}
+export type LogTools = With<"database" | "clock" | "time" | "log">;
 
 /**
  * Sends one client the log after its position. Stored and new events come from the same read, so no cutover can lose

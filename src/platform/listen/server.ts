@@ -32,7 +32,7 @@ import {
 import { cursorOf, findStart, type LogTools, type Start } from "./log-reader.ts";
 import { ListenerConnection } from "./connection.ts";
 import { newestFailed, toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
-import type { Activity } from "../observability/activity.ts";
+import type { With } from "../tools.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const MAX_FRAME_BYTES = 256 * 1024;
@@ -68,9 +68,7 @@ interface Granted {
 }
 
 /** What connections are served with. */
-interface ListenTools extends HandshakeTools, ListenerTools, LogTools {
-  report: (activity: Activity) => void;
-}
+type ListenTools = HandshakeTools & ListenerTools & LogTools & With<"report">;
 
 /** The platform's side of `service listen`, on the API's own port. */
 export function createListenServer(

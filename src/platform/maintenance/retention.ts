@@ -3,8 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { statusesOf } from "../../contract/resources.ts";
 import { pause } from "../../network/clock.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
-import type { BackgroundWork } from "../observability/background-work.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { With } from "../tools.ts";
 import { deleteBulkOperations } from "../storage/bulk-operations.ts";
 import {
   deleteEmptyQueues,
@@ -33,7 +32,6 @@ import {
 import { deleteExpiredLinks, deleteExpiredSessions } from "../storage/sessions.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { SliceSize } from "../storage/slice-size.ts";
-import type { ClockTrust } from "../time/clock-trust.ts";
 import { Periodic } from "../time/periodic.ts";
 
 const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
@@ -64,13 +62,7 @@ interface Step {
   isolation?: WriteOptions["isolation"];
 }
 
-interface RetentionTools {
-  database: Database;
-  clock: Clock;
-  clockTrust: ClockTrust;
-  log: Log;
-  background: BackgroundWork;
-}
+type RetentionTools = With<"database" | "clock" | "clockTrust" | "log" | "background">;
 
 /** Removes what is older than its retention period, a few rows at a time, by each environment's own clock. */
 export function createRetention(tools: RetentionTools): Periodic {
@@ -256,6 +248,6 @@ export function countFolder(database: Database): (signal: AbortSignal) => Promis
 }
 
 /** Folds the counts every second. */
-export function createCountFolder({ database, clock, log }: { database: Database; clock: Clock; log: Log }): Periodic {
+export function createCountFolder({ database, clock, log }: With<"database" | "clock" | "log">): Periodic {
   return new Periodic({ clock, log }, FOLD_MILLISECONDS, countFolder(database));
 }

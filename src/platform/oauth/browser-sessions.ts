@@ -3,10 +3,9 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Passwords } from "../domain/passwords.ts";
 import { sessionCookieName } from "../http/authenticate.ts";
-import type { ClientAddress } from "../http/client-address.ts";
 import { PageError } from "../http/pages/page.ts";
 import { formOf, type Parameters } from "../http/pages/parameters.ts";
-import type { CreateLimiter } from "../security/rate-limit.ts";
+import type { With } from "../tools.ts";
 import type { Transaction } from "../storage/database.ts";
 import { hasAnyPassword } from "../storage/accounts.ts";
 import type { LinkCommand } from "./link-command.ts";
@@ -36,17 +35,12 @@ export function isSignedIn(browser: BrowserSession): browser is SignedIn {
   return browser.user !== undefined;
 }
 
-interface BrowserSessionTools extends GrantTools {
-  /** The public URL of the platform, if configured. */
-  publicUrl: URL | undefined;
+interface BrowserSessionTools extends GrantTools, With<"publicUrl"> {
   linkCommand: (request: IncomingMessage) => LinkCommand;
 }
 
 /** What the pages for browsers are served with. */
-export interface PageTools extends GrantTools {
-  createLimiter: CreateLimiter;
-  clientAddress: ClientAddress;
-  baseUrl: () => string;
+export interface PageTools extends GrantTools, With<"createLimiter" | "clientAddress" | "baseUrl"> {
   browserSessions: BrowserSessions;
   passwords: Passwords;
 }

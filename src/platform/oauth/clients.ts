@@ -5,6 +5,7 @@ import { ENVIRONMENT_PARAMETER } from "../../contract/scopes.ts";
 import type { Parameters } from "../http/pages/parameters.ts";
 import type { Database } from "../storage/database.ts";
 import type { Vault } from "../security/vault.ts";
+import type { With } from "../tools.ts";
 import { type ClientRow, findClient } from "../storage/oauth-apps.ts";
 import { invalidClient, OAuthError } from "./oauth-error.ts";
 
@@ -18,7 +19,7 @@ export function lookUpClient(database: Database, id: string | undefined): Promis
  * its ID only if it is public. Throws OAuthError `invalid_client` or `invalid_request`.
  */
 export async function authenticateClient(
-  { database, vault }: { database: Database; vault: Vault },
+  { database, vault }: With<"database" | "vault">,
   request: FastifyRequest,
   form: Parameters,
 ) {

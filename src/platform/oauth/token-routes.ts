@@ -3,10 +3,9 @@ import { parseCredential } from "../../contract/credentials.ts";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { CHALLENGE } from "../domain/api-error.ts";
 import { addressName } from "../../network/addresses.ts";
-import type { ClientAddress } from "../http/client-address.ts";
 import { toApiError } from "../http/problem.ts";
 import { logFailure } from "../http/send.ts";
-import type { CreateLimiter } from "../security/rate-limit.ts";
+import type { With } from "../tools.ts";
 import { authenticateClient } from "./clients.ts";
 import { authorizeDevice, pollDevice } from "./device-grant.ts";
 import { exchangeCode, refresh } from "./grants.ts";
@@ -14,7 +13,6 @@ import { OAuthError } from "./oauth-error.ts";
 import { SCOPE_NAMES, formatScopeNames } from "./scope-names.ts";
 import type { GrantTools, TokenResponse } from "./tokens.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../http/pages/parameters.ts";
-import type { Log } from "../ports.ts";
 import {
   findRefreshToken,
   findTokenByDigest,
@@ -35,12 +33,7 @@ const GRANTS: ReadonlyMap<string, Grant> = new Map([
 /** Anyone may begin a device sign-in, and each is a row for an hour, so they are rate limited. */
 const DEVICE_SIGN_INS = { burst: 60, refillSeconds: 2 };
 
-interface TokenRouteTools extends GrantTools {
-  createLimiter: CreateLimiter;
-  clientAddress: ClientAddress;
-  log: Log;
-  baseUrl: () => string;
-}
+type TokenRouteTools = GrantTools & With<"createLimiter" | "clientAddress" | "log" | "baseUrl">;
 
 /** The endpoints that clients call: forms in, JSON out. The query is never read. */
 export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): void {

@@ -1,10 +1,8 @@
 import { displayOf, formatCredential } from "../../contract/credentials.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import type { Vault } from "../security/vault.ts";
-import type { Clock, Random } from "../ports.ts";
-import type { IdGenerator } from "../../contract/ids.ts";
+import type { With } from "../tools.ts";
 import { insertAccessToken, insertGrant, insertRefreshToken } from "../storage/oauth-grants.ts";
-import type { Transaction, Database } from "../storage/database.ts";
+import type { Transaction } from "../storage/database.ts";
 import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;
@@ -21,13 +19,7 @@ export interface TokenResponse {
 }
 
 /** What grants and their tokens are created with. */
-export interface GrantTools {
-  database: Database;
-  vault: Vault;
-  clock: Clock;
-  random: Random;
-  newId: IdGenerator;
-}
+export type GrantTools = With<"database" | "vault" | "clock" | "random" | "newId">;
 
 /** The user's approval. */
 interface Allowed {

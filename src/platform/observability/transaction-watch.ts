@@ -1,12 +1,6 @@
 import { Periodic } from "../time/periodic.ts";
-import type { Clock, Log } from "../ports.ts";
-import type { Database, Queries } from "../storage/database.ts";
-
-interface WatchTools {
-  database: Database;
-  clock: Clock;
-  log: Log;
-}
+import type { With } from "../tools.ts";
+import type { Queries } from "../storage/database.ts";
 
 const POLL_MILLISECONDS = 5_000;
 /** The platform's own transactions take at most a few seconds. */
@@ -17,13 +11,13 @@ const WARN_SECONDS = 15;
  * are held back from listeners, event streams and lists until it ends.
  */
 export class TransactionWatch {
-  readonly #tools: WatchTools;
+  readonly #tools: With<"database" | "clock" | "log">;
   readonly #polling: Periodic;
   /** The oldest one at the last check, and when it was first seen. */
   #oldest: { id: string; seenAt: number } | undefined;
   #warnedOf: string | undefined;
 
-  constructor(tools: WatchTools) {
+  constructor(tools: With<"database" | "clock" | "log">) {
     this.#tools = tools;
     this.#polling = new Periodic(tools, POLL_MILLISECONDS, async () => void (await this.ageSeconds()));
   }

@@ -3,7 +3,7 @@ import { OAUTH_PATHS } from "../../../contract/scopes.ts";
 import { DOCUMENT_PATH } from "../serve.ts";
 import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
-import type { Clock } from "../../ports.ts";
+import type { With } from "../../tools.ts";
 import { HOME } from "../../oauth/views.ts";
 import { DOCS_PATH, GUIDES_PATH } from "./site.ts";
 
@@ -23,7 +23,7 @@ const LINKS = {
 /** Serves well-known paths: for visitors, crawlers, security researchers and language models. */
 export function registerWellKnownPaths(
   app: FastifyInstance,
-  { clock, baseUrl }: { clock: Clock; baseUrl: () => string },
+  { clock, baseUrl }: With<"clock" | "baseUrl">,
   contact: string | undefined,
 ): void {
   const absolute = (path: string) => baseUrl() + path;

@@ -202,14 +202,8 @@ function prepare(tokens, { file, text }, anchors, errors) {
       if (child.type === "code_inline" && /^\/(docs|openapi\.json)$/.test(child.content))
         [child.type, child.content] = ["html_inline", `<a href="${child.content}"><code>${child.content}</code></a>`];
     }
-    const links = (token.children ?? []).filter(({ type }) => /^link_(open|close)$/.test(type));
-    for (let j = 0; j < links.length; j += 2) {
-      const href = linkOf(links[j].attrGet("href"), file, anchors);
-      links[j].attrSet("href", href);
-      // What is only in the repository cannot be reached from here.
-      if (/^(\.\.|contributors)\//.test(href))
-        for (const link of links.slice(j, j + 2)) [link.tag, link.attrs] = ["span", []];
-    }
+    for (const link of (token.children ?? []).filter(({ type }) => type === "link_open"))
+      link.attrSet("href", linkOf(link.attrGet("href"), file, anchors));
   }
 }
 

@@ -73,6 +73,13 @@ describe("a file that a page mentions", () => {
     });
     expect(missing).toEqual([]);
   });
+
+  it.each(packaged)("is in the package if %s links to it", (page) => {
+    const targets = [...read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, path]) =>
+      join(dirname(page), path!),
+    );
+    expect(targets.filter((path) => !isInPackage(path))).toEqual([]);
+  });
 });
 
 /** Returns the sentences of a page, with its rows and list items. */

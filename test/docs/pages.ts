@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
 /** A fenced code block of a page. */
 export interface Block {
   language: string;
@@ -49,7 +53,6 @@ export function packagesIn({ language, text }: Block): string[] {
       .trim()
       .split(" ")
       .filter((name) => !name.startsWith("-"))
-      // A clone of this repository.
-      .map((name) => (name === "../service" ? "service-cli" : name)),
+      .map((name) => (name === `../service-cli-${version}.tgz` ? "service-cli" : name)),
   );
 }

@@ -219,8 +219,7 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
       ...secretCheck(outcome, to),
     };
   }
-  if (status === 401 || status === 403)
-    return { code: "receiver_unauthorized", ...unauthorized(outcome, to, again) };
+  if (status === 401 || status === 403) return { code: "receiver_unauthorized", ...unauthorized(outcome, to, again) };
   if (status === 404 || status === 405) {
     return {
       code: "receiver_not_found",
@@ -305,7 +304,8 @@ function redirect(status: number, location: string | undefined, receiver: Receiv
     const what = `${name} redirected to a sign-in page with ${status}`;
     return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
   }
-  const what = target === undefined ? `${name} responded with ${status}` : `${name} redirected the request with ${status}`;
+  const what =
+    target === undefined ? `${name} responded with ${status}` : `${name} redirected the request with ${status}`;
   if (target !== undefined && endpoint === null) {
     const action = "Forward to the redirect's target; redirects are not followed";
     return { code: "redirect", what, action, instead: target };

@@ -108,8 +108,10 @@ it("resends everything that an endpoint missed since it began to fail, including
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByText(/^20 deliveries found: 20 waiting/).waitFor();
   await dialog.getByText("Repair the receiver first").waitFor();
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await dialog.getByText(/^Its last attempt succeeded (now|\d+ s ago)\.$/).waitFor();
   await dialog.getByRole("button", { name: "Retry 20" }).click();
-  await expect.poll(() => found("succeeded")).toBe(20);
+  await expect.poll(() => found("succeeded")).toBe(21);
   await expect.poll(async () => (await endpoint()).health.failing_since).toBeNull();
   // An endpoint that works again is not failing.
   await expect.poll(() => row.getByText("Failing since").count()).toBe(0);

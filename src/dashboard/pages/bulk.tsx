@@ -10,7 +10,9 @@ import { Action, Confirmation, DialogButton } from "../components/action.tsx";
 import { Field } from "../components/form.tsx";
 import { isUnreachable } from "../components/outage.tsx";
 import { showToast } from "../components/toasts.tsx";
-import { count, counted, dateAndTime } from "../format.ts";
+import { newestOf } from "../../explain/recovery.ts";
+import { useQuery } from "../api/store.ts";
+import { count, counted, dateAndTime, pastTime } from "../format.ts";
 import { environment } from "../router.tsx";
 import { noteStarted } from "./operations.tsx";
 
@@ -161,6 +163,10 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const chosen =
     endpoint === undefined ? enabled.flatMap((group) => (isChosen(group) ? group.own : [])) : (found ?? []);
   const total = found && sumOf(chosen);
+  const { data: statistics } = useQuery<Statistics>("/v1/statistics");
+  const waiting = [...new Set(chosen.flatMap(({ body }) => (body.status === "pending" ? [body.endpoint!] : [])))];
+  const successes = waiting.map((id) => lastSuccess(id, statistics));
+  const isWorking = statistics === undefined || successes.every((at) => at !== undefined);
   return (
     <Confirmation
       title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
@@ -231,15 +237,27 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
               {disabled.map(({ name, own }) => `${name} (${inWords(own)})`).join(", ")}.
             </p>
           )}
-          {chosen.some((one) => one.body.status === "pending") && (
+          {waiting.length > 0 && (
             <p class="soft">
-              Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one.
+              {!isWorking
+                ? "Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one."
+                : waiting.length > 1
+                  ? "The last attempt to each of them succeeded."
+                  : successes[0] !== undefined &&
+                    `Its last attempt succeeded ${pastTime(Date.parse(successes[0]), environmentNow())}.`}
             </p>
           )}
         </>
       }
     />
   );
+}
+
+/** Returns when the newest attempt of an endpoint succeeded, if it did. */
+function lastSuccess(id: string, statistics: Statistics | undefined): string | undefined {
+  const { last_success_at: at = null } = statistics?.endpoints.find(({ endpoint }) => endpoint === id) ?? {};
+  const failures = statistics?.failures.filter(({ endpoint }) => endpoint === id) ?? [];
+  return at !== null && at >= newestOf(failures) ? at : undefined;
 }
 
 function toggle(set: ReadonlySet<string>, item: string): ReadonlySet<string> {

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { LIMITS } from "../contract/limits.ts";
 import { capitalized } from "../contract/words.ts";
 import type { Identity, Session } from "../contract/schemas/account.ts";
+import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { useCall } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
@@ -14,7 +15,7 @@ import { Options } from "./components/form.tsx";
 import { Icon } from "./components/icon.tsx";
 import { Outage } from "./components/outage.tsx";
 import { showToast } from "./components/toasts.tsx";
-import { useEndpoints } from "./api/endpoints.ts";
+import { isFailing, useEndpoints } from "./api/endpoints.ts";
 import { environment, hrefOf, Link, route } from "./router.tsx";
 import { SandboxTime } from "./sandbox-time.tsx";
 import { showTheme, theme, type Theme, THEMES } from "./theme.ts";
@@ -99,9 +100,10 @@ function Menu() {
   const call = useCall();
   const { page } = route.value;
   const { data } = useQuery<Identity>("/v1/me");
-  const failing = (useEndpoints().items ?? []).filter(
-    ({ status, health }) => status === "enabled" && health.failing_since !== null,
-  ).length;
+  const { data: statistics } = useQuery<Statistics>("/v1/statistics");
+  const countsOf = (id: string) => statistics?.endpoints.find(({ endpoint }) => endpoint === id);
+  // As the overview counts them.
+  const failing = (useEndpoints().items ?? []).filter((one) => isFailing(one, countsOf(one.id))).length;
   return (
     <nav
       class={isMenuOpen.value ? "open" : undefined}
@@ -123,7 +125,7 @@ function Menu() {
                   {name === "endpoints" && failing > 0 && (
                     <span
                       class="failing-count"
-                      title={`${failing} failed ${LIMITS.failingAttempts} attempts in a row, or every attempt for an hour`}
+                      title={`${failing} failed ${LIMITS.failingAttempts} attempts in a row, or every attempt in the last hour`}
                       aria-hidden="true"
                     >
                       {failing}

@@ -54,6 +54,7 @@ it("the overview counts endpoints without a successful attempt, and explains why
   const { page } = board;
   await board.show("sandbox");
   await page.getByText("3 endpoints are failing.").waitFor();
+  await page.locator("nav .failing-count").getByText("3", { exact: true }).waitFor();
   await page.getByText(/ failed some of the time\.$/).waitFor();
   await rowOf("broken")
     .getByText(/^All \d+ attempts failed$/)

@@ -1,5 +1,5 @@
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import type { Statistics } from "../../contract/schemas/statistics.ts";
+import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
 import { nameOfEndpoint } from "../../explain/endpoint-name.ts";
 import { type Pages, usePages } from "./pages.ts";
 
@@ -9,6 +9,12 @@ export function useEndpoints(): Pages<WebhookEndpoint> {
 }
 
 export { nameOfEndpoint };
+
+/** Returns whether an endpoint fails: since a known time, or with every attempt that is counted. */
+export function isFailing({ status, health }: WebhookEndpoint, counts: StatisticsEndpoint | undefined): boolean {
+  const { attempts = 0, failed = 0 } = counts ?? {};
+  return status === "enabled" && (health.failing_since !== null || (attempts > 0 && failed === attempts));
+}
 
 const MAX_NAME = 40;
 

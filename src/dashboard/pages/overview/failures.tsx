@@ -6,7 +6,7 @@ import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint
 import { hasRecovered, newestOf } from "../../../explain/recovery.ts";
 import { quoted } from "../../../explain/finding.ts";
 import { useCall, withQuery } from "../../api/call.ts";
-import { nameOfEndpoint } from "../../api/endpoints.ts";
+import { isFailing, nameOfEndpoint } from "../../api/endpoints.ts";
 import { environmentNow } from "../../clock.ts";
 import { Strip } from "../../components/chart.tsx";
 import { MoreMenu } from "../../components/menu.tsx";
@@ -113,9 +113,19 @@ export function standingOf(
       ? standing("disabled", "Disabled, 410 Gone", 4)
       : standing("disabled", "Disabled", 0);
   }
-  if (since !== null) return standing("failing", `Failing since ${shortTime(Date.parse(since), environmentNow())}`, 5);
+  const { attempts = 0, failed = 0, pending = 0, failed_deliveries: lost = 0 } = counts ?? {};
+  if (isFailing(endpoint, counts)) {
+    return standing(
+      "failing",
+      since !== null
+        ? `Failing since ${shortTime(Date.parse(since), environmentNow())}`
+        : attempts === 1
+          ? "1 attempt failed"
+          : `All ${counted(attempts, "attempt")} failed`,
+      5,
+    );
+  }
   if (counts === undefined) return standing("quiet", "Idle", 2);
-  const { attempts, failed, pending, failed_deliveries: lost } = counts;
   if (attempts === 0) {
     return lost > 0 ? standing("undelivered", `Idle, ${count(lost)} not delivered`, 3) : standing("quiet", "Idle", 2);
   }
@@ -124,9 +134,6 @@ export function standingOf(
   // Without a failure, what waits is only on its way.
   if (isBack && failed > 0 && pending > 0) return standing("recovered", `Works again, ${count(pending)} waiting`, 3);
   if (failed === 0) return standing("healthy", "Healthy", 1);
-  if (failed === attempts) {
-    return standing("failing", attempts === 1 ? "1 attempt failed" : `All ${counted(attempts, "attempt")} failed`, 5);
-  }
   if (isBack) {
     return standing(
       "recovered",

@@ -210,6 +210,18 @@ it("a disabled endpoint leads to the events that it missed", async () => {
   // Delivered to every enabled endpoint is not delivered to all that subscribe.
   await list.getByText("Missed 1 of 2 delivered").waitFor();
   expect(await list.locator("[data-row]").count()).toBe(1);
+  await page.getByRole("button", { name: "Remove this filter" }).click();
+  await page.getByLabel("State").selectOption("Missed");
+  await page.getByText("1 found", { exact: true }).waitFor();
+  await list.getByText("Missed 1 of 2 delivered").waitFor();
+  await page.getByLabel("State").selectOption("Not delivered");
+  await list.getByText("second@example.com").waitFor();
+  expect(await list.getByText(/^delivered$/i).count()).toBe(0);
+  await page.getByLabel("State").selectOption("All");
+  await list.getByText("webhook_endpoint.").first().waitFor();
+  await page.getByLabel("Type").selectOption("All but webhook_endpoint.*");
+  await expect.poll(() => list.getByText("webhook_endpoint.").count()).toBe(0);
+  await list.getByText("second@example.com").waitFor();
   await board.show(`sandbox/customers/${customer.id}`);
   const webhooks = page.locator("main").getByRole("region", { name: "Webhooks", exact: true });
   await webhooks.getByText(/; Off, disabled, missed 1 event\.$/).waitFor();

@@ -19,8 +19,8 @@ export function ListPage(props: {
   count?: ComponentChildren;
   /** The page of a row. */
   detail: ComponentType<{ id: string }>;
-  /** The resource in the command that lists the same. */
-  command: string;
+  /** The resource in the command that lists the same, if there is one. */
+  command: string | undefined;
   filters: Readonly<Record<string, string>>;
   search: SearchProps;
   /** Filters between the search and that of the creation time. */
@@ -38,7 +38,7 @@ export function ListPage(props: {
         count={count}
         actions={
           <>
-            <CopyCommand of={command} filters={filters} />
+            {command !== undefined && <CopyCommand of={command} filters={filters} />}
             {props.actions}
           </>
         }

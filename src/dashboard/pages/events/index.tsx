@@ -18,16 +18,20 @@ import { Chip, Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../fil
 import { listAndPage, ListPage } from "../list-page.tsx";
 import { changeInWords, changesOf, nameOf } from "./changes.ts";
 import { EventDetail } from "./detail.tsx";
-import { OutcomeOf, useOutcomes } from "./outcomes.tsx";
+import { EVENT_STATES, isInState, OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
 
 export const Events = listAndPage(EventList, EventDetail);
 
+const ABOUT_ENDPOINTS = "webhook_endpoint.";
+/** The choice without the events about endpoints. */
+const OTHERS = `!${ABOUT_ENDPOINTS}*`;
 const TYPES = [
   ["", "All"] as const,
+  [OTHERS, `All but ${ABOUT_ENDPOINTS}*`] as const,
   ...[...SUBSCRIPTION_WILDCARDS.slice(1), ...EVENT_TYPES].map((name) => [name, name] as const),
 ];
-const TERMS: Terms = { ...TIME_TERMS, type: oneOf("type", TYPES) };
+const TERMS: Terms = { ...TIME_TERMS, type: oneOf("type", TYPES), state: oneOf("state", EVENT_STATES) };
 const ROW_HEIGHT = 32;
 
 /** Commands that cause an event. `service trigger` is for the sandbox only. */
@@ -35,8 +39,9 @@ const TRIGGER = "service trigger order.completed";
 const CREATE = "service customers create --email ada@example.com";
 
 function EventList() {
-  const { filters: own, isFiltered } = listFilters("type", "query", "missed_by");
-  const { missed_by: missedById, ...given } = own;
+  const { filters: own, isFiltered } = listFilters("type", "query", "missed_by", "state");
+  const { missed_by: missedById, state, ...others } = own;
+  const given = { ...others, type: others.type === OTHERS ? "" : others.type };
   const { query } = given;
   const { items: endpoints } = useEndpoints();
   const missing = endpoints?.find(({ id, status }) => id === missedById && status === "disabled");
@@ -45,15 +50,22 @@ function EventList() {
   const text = searchable(query);
   const list = useEvents(filters, (event) => text === "" || textOf(event).includes(text));
   const readOutcomes = useOutcomes();
-  const { pendingCount, isLoading, isComplete, error, loadMore, pagesRead } = list;
+  const { pendingCount, isComplete, error, loadMore, pagesRead } = list;
   // Those of the second in which it was disabled, and replayed ones, may have a delivery to it.
   const sent = usePages<Delivery>(missing && "/v1/deliveries", { endpoint: missedById, created_after: after });
   const got = new Set(sent.items?.map(({ event }) => event));
-  const shown =
-    missing === undefined
-      ? list.events
-      : list.events.filter(({ id, type }) => matchesSubscriptions(missing.events, type) && !got.has(id));
-  const isSearch = query !== "" || missing !== undefined;
+  const candidates = list.events.filter(
+    ({ id, type }) =>
+      (others.type !== OTHERS || !type.startsWith(ABOUT_ENDPOINTS)) &&
+      (missing === undefined || (matchesSubscriptions(missing.events, type) && !got.has(id))),
+  );
+  const inState = state === "" ? [] : candidates.map((event) => isInState(event, endpoints, state));
+  const shown = state === "" ? candidates : candidates.filter((_event, index) => inState[index] === true);
+  const isSearch = query !== "" || missing !== undefined || state !== "" || others.type === OTHERS;
+  useEffect(() => {
+    if (state !== "") readOutcomes(candidates.map(({ id }) => id));
+  }, [state, list.events, candidates.length]);
+  const isLoading = list.isLoading || inState.includes(undefined);
   const today = new Date(Date.now() + clockOffset.value).toDateString();
   const rows = useMemo(() => withDays(shown, today), [shown, today]);
   const readOn = () => {
@@ -79,7 +91,7 @@ function EventList() {
         </span>
       }
       detail={EventDetail}
-      command="events"
+      command={state === "" && others.type !== OTHERS ? "events" : undefined}
       filters={filters}
       search={{ hint: "Search any value, or type:order.* since:14:00", terms: TERMS }}
       choices={
@@ -89,6 +101,7 @@ function EventList() {
               <Link href={hrefOf("endpoints", missing.id)}>{nameOfEndpoint(missing)}</Link>
             </Chip>
           )}
+          <Choice label="State" name="state" options={EVENT_STATES} />
           <Choice label="Type" name="type" options={TYPES} />
         </>
       }
@@ -128,7 +141,9 @@ function EventList() {
             keyOf={(row) => (typeof row === "string" ? row : row.id)}
             rowHeight={ROW_HEIGHT}
             row={(row) => eventRow(row, endpoints)}
-            onShown={(some) => readOutcomes(some.flatMap((row) => (typeof row === "string" ? [] : [row.id])))}
+            onShown={(some) =>
+              state === "" && readOutcomes(some.flatMap((row) => (typeof row === "string" ? [] : [row.id])))
+            }
             onNearEnd={readOn}
             onHold={list.hold}
           />

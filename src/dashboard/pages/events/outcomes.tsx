@@ -16,8 +16,10 @@ type Outcome = readonly Delivery[];
 
 /** While deliveries change, outcomes are read at most this often. */
 const PAUSE_MILLISECONDS = 1000;
+/** The deliveries of this many events are read together. */
+const EVENTS_AT_ONCE = 50;
 /** With more deliveries than fit on these pages, no outcomes are shown. */
-const MAX_PAGES = 10;
+const MAX_PAGES = 20;
 /** Maximum number of outcomes that are kept, so that scrolling back shows them at once. */
 const MAX_OUTCOMES = 5000;
 
@@ -62,9 +64,10 @@ export function useOutcomes(): (events: readonly string[]) => void {
   const readAll = async () => {
     const [first, rest] = [state.events.slice(0, LIMITS.maxPageSize), state.events.slice(LIMITS.maxPageSize)];
     const open = rest.filter((id) => outcomes.get(id)?.every(({ status }) => status === "succeeded") !== true);
+    const read = [...first, ...open];
     try {
-      for (let some = first; some.length > 0; some = open.splice(0, LIMITS.maxPageSize)) {
-        await readOutcomes(call, some);
+      for (let start = 0; start < read.length; start += EVENTS_AT_ONCE) {
+        await readOutcomes(call, read.slice(start, start + EVENTS_AT_ONCE));
         draw();
       }
     } catch {
@@ -126,6 +129,38 @@ export function endpointsThatMissed(event: SentEvent, endpoints: readonly Webhoo
   return withoutDelivery(event, endpoints, deliveries).filter((endpoint) => wasDisabled(endpoint, event));
 }
 
+/** States of events in a list, by their value in the URL. */
+export const EVENT_STATES = [
+  ["", "All"],
+  ["undelivered", "Not delivered"],
+  ["missed", "Missed"],
+  ["failed", "Failed"],
+  ["retrying", "Retrying"],
+  ["delivered", "Delivered"],
+] as const;
+
+/** Returns the state of each delivery of an event, and of each that it missed; undefined until they are known. */
+function statesOf(event: SentEvent, endpoints: readonly WebhookEndpoint[] | undefined) {
+  const missed = endpointsThatMissed(event, endpoints).map(() => "missed" as const);
+  return outcomes
+    .get(event.id)
+    ?.map((delivery) => stateOf(delivery) as keyof typeof SHAPES)
+    .concat(missed);
+}
+
+/** Returns whether a list with a state contains an event; undefined until that is known. */
+export function isInState(
+  event: SentEvent,
+  endpoints: readonly WebhookEndpoint[] | undefined,
+  state: string,
+): boolean | undefined {
+  const states = endpoints && statesOf(event, endpoints);
+  if (states === undefined) return undefined;
+  if (state === "undelivered") return states.some((one) => one !== "delivered");
+  if (state === "delivered") return states.length > 0 && states.every((one) => one === "delivered");
+  return states.some((one) => one === state);
+}
+
 /** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
 export function OutcomeOf(props: {
   event: SentEvent | readonly SentEvent[] | undefined;
@@ -139,13 +174,12 @@ export function OutcomeOf(props: {
   const deliveries = events && deliveriesOf(events.map(({ id }) => id));
   if (events === undefined || deliveries === undefined) return <Unknown />;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
-  const missed = deliveries.length === 0 ? 0 : events.flatMap((one) => endpointsThatMissed(one, endpoints)).length;
-  const all = deliveries
-    .map((delivery) => stateOf(delivery) as keyof typeof SHAPES)
-    .concat(Array.from({ length: missed }, () => "missed" as const))
+  const all = events
+    .flatMap((one) => statesOf(one, endpoints) ?? [])
     .toSorted((a, b) => states.indexOf(a) - states.indexOf(b));
+  const missed = all.filter((state) => state === "missed").length;
   const [worst] = all;
-  if (worst === undefined) {
+  if (worst === undefined || deliveries.length === 0) {
     return (
       <span class="soft">
         <span class="from-tablet">{notSent}</span>

@@ -188,6 +188,18 @@ it("the lists of orders and payments show how their webhooks went, also those of
   await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
 
+it("the list of customers shows how the webhooks about each went, with one search for all", async () => {
+  const { page } = board;
+  await board.show("sandbox");
+  const searches: string[] = [];
+  page.on("request", (request) => request.url().includes("/v1/events?query=") && searches.push(request.url()));
+  await board.show("sandbox/customers");
+  await rowOf("second@example.com").locator("td.from-tablet").getByText(" of 5 delivered").waitFor();
+  await rowOf("first@example.com").locator("td.from-tablet").getByText(" of 5 delivered").waitFor();
+  const ids = searches.map((url) => new URL(url).searchParams.get("query")!.split(",").length);
+  expect(ids).toEqual([await page.locator("tbody tr[data-row]").count()]);
+});
+
 it("a disabled endpoint leads to the events that it missed", async () => {
   const { page, api } = board;
   const { id } = (

@@ -7,7 +7,7 @@ import { useCall } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { eachPage } from "../../api/pages.ts";
 import { dropOldest, useRedraw } from "../../api/store.ts";
-import { stateOf, Unknown } from "../../components/values.tsx";
+import { None, stateOf, Unknown } from "../../components/values.tsx";
 import { environment } from "../../router.tsx";
 import { timeBefore } from "./find.ts";
 
@@ -173,6 +173,8 @@ export function OutcomeOf(props: {
   const events = event && [event].flat();
   const deliveries = events && deliveriesOf(events.map(({ id }) => id));
   if (events === undefined || deliveries === undefined) return <Unknown />;
+  // They are older than 30 days, or than what was searched.
+  if (events.length === 0) return <None />;
   const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
   const all = events
     .flatMap((one) => statesOf(one, endpoints) ?? [])

@@ -141,7 +141,7 @@ export function ObjectTable(props: {
   const hasStates = resourceOf(kind).statuses !== undefined;
   const readOutcomes = useOutcomes();
   const { items: endpoints } = useEndpoints();
-  const read = useEventsOf(given === undefined && hasStates ? items.map(({ id }) => id) : [], readOutcomes);
+  const read = useEventsOf(given === undefined ? items.map(({ id }) => id) : [], readOutcomes);
   const eventsOf = given ?? read;
   const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} endpoints={endpoints} />;
   const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
@@ -161,6 +161,7 @@ export function ObjectTable(props: {
             {amountOrText(item, name, field)}
           </Link>
           {owner !== undefined && <span class="narrow-only soft">{owner.cell(item)}</span>}
+          {!hasStates && <span class="narrow-only">{webhooks(item)}</span>}
         </>
       ) : (
         <>
@@ -178,13 +179,13 @@ export function ObjectTable(props: {
         ...columns.filter(({ from }) => from === undefined),
         ...references,
         ...codes,
-        ...(hasStates ? [{ label: "Webhooks", from: "tablet", cell: webhooks } satisfies Column<Item>] : []),
+        { label: "Webhooks", from: "tablet", cell: webhooks },
         {
           label: "ID",
           from: "desktop",
           cell: ({ id }) => (
             <code class="soft" title={id}>
-              {hasStates ? `…${id.slice(-6)}` : id}
+              {`…${id.slice(-6)}`}
             </code>
           ),
         },

@@ -25,7 +25,7 @@ export const OBJECT_SHAPES = {
     '{"object":"=list","data":{"[]":"WebhookEndpoint"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedWebhookEndpoint: '{"id":"ID","object":"=webhook_endpoint","deleted":"boolean"}',
   Attempt:
-    '{"at":"time","status_code":["number","null"],"error":["string","null"],"duration_ms":"number","request_headers":["object","null"],"response_headers":["object","null"],"response_excerpt":["string","null"]}',
+    '{"at":"time","status_code":["number","null"],"error":["string","null"],"duration_ms":"number","request_headers":["object","null"],"response_headers":["object","null"],"response_excerpt":["string","null"],"injected":["string","null"]}',
   Delivery:
     '{"id":"ID","object":"=delivery","event":"ID","event_type":"string","endpoint":["ID","null"],"listener":["ID","null"],"target":["string","null"],"status":"string","attempt_count":"number","last_status_code":["number","null"],"last_error":["string","null"],"last_attempt_at":["time","null"],"next_attempt":["time","null"],"attempting_since":["time","null"],"livemode":"boolean","created":"time","attempts?":{"[]":"Attempt"}}',
   DeliveryList: '{"object":"=list","data":{"[]":"Delivery"},"has_more":"boolean","next_cursor":["string","null"]}',

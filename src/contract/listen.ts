@@ -119,6 +119,8 @@ export interface Ack extends ForwardAttempt {
   seq: number;
   /** True if a filter of the listener excluded the event. */
   filtered?: boolean;
+  /** Faults that the listener injected, with the responses to its extra requests: `drop, badsig 400`. */
+  injected?: string;
   /** Oldest first; only the most recent `LIMITS.earlierAttempts`. */
   attempts?: EarlierAttempt[];
 }
@@ -245,7 +247,7 @@ const CLIENT_FRAMES: Record<ClientFrame["frame"], Shape> = {
     items: {
       of: "acks",
       shape: {
-        fields: { seq: "count", filtered: "flag?", attempts: "list?", ...ATTEMPT },
+        fields: { seq: "count", filtered: "flag?", injected: "string?", attempts: "list?", ...ATTEMPT },
         items: {
           of: "attempts",
           shape: { fields: { ago_ms: "duration", ...ATTEMPT } },

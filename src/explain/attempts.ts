@@ -1,5 +1,6 @@
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { StatisticsFailure } from "../contract/schemas/statistics.ts";
+import { listed } from "../contract/words.ts";
 import { quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Why a delivery ended without another request. It is stored like an attempt. */
@@ -15,6 +16,38 @@ export function endingOf({ attempts = [] }: Delivery): string | undefined {
   return ENDING.exec(attempts.at(-1)?.error ?? "")?.[1];
 }
 
+/** Returns the number of the last attempt. A listener counts one that it dropped on purpose, and reports no result of it. */
+export function lastNumber(attempts: readonly Attempt[]): number {
+  return attempts.length + Number(/^drop\b/.test(attempts.at(-1)?.injected ?? ""));
+}
+
+const COPIES: Readonly<Partial<Record<string, string>>> = {
+  badsig: "the forged one",
+  stale: "the one with an old timestamp",
+  duplicate: "the duplicate",
+};
+
+/** Returns what `listen --chaos` did to a delivery, to append to a sentence; empty for nothing. */
+export function chaosIn(delivery: Delivery): string {
+  const faults = attemptsOf(delivery).at(-1)?.injected?.split(", ") ?? [];
+  const copies = faults.flatMap((fault) => {
+    const [, kind = "", status = ""] = /^(\w+) (\d{3}|without a response)$/.exec(fault) ?? [];
+    const copy = COPIES[kind];
+    return copy === undefined ? [] : [`${copy} ${receptionOf(status)}`];
+  });
+  const done = [
+    faults.includes("drop") && "dropped the first attempt",
+    copies.length > 0 && `sent ${copies.length + 1} requests: ${listed(copies, "and")}`,
+  ].filter((part) => part !== false);
+  return done.length === 0 ? "" : `; \`listen --chaos\` ${done.join(" and ")}`;
+}
+
+function receptionOf(status: string): string {
+  if (status.startsWith("2")) return `was accepted with ${status}`;
+  if (status.startsWith("4")) return `was rejected with ${status}`;
+  return status.startsWith("w") ? "got no response" : `got ${status}`;
+}
+
 /** Returns attempts as evidence: `Attempt 7 at 12:50:03: 500 in 48 ms, "out of stock"`. */
 export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat): string | null {
   const last = attempts.at(-1);
@@ -23,7 +56,7 @@ export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat):
   const location = last.response_headers?.["location"];
   const result = status === null ? noResponse(error) : `${status} in ${span(duration)}`;
   const quotes = [location && `Location: ${location}`, quoted(body)];
-  const line = [`Attempt ${attempts.length} at ${time(at)}: ${result}`, ...quotes].filter(Boolean).join(", ");
+  const line = [`Attempt ${lastNumber(attempts)} at ${time(at)}: ${result}`, ...quotes].filter(Boolean).join(", ");
   const results = countsByResult(attempts.map((attempt) => ({ ...attempt, count: 1 })));
   return results.length < 2 ? line : `${line}. All attempts: ${results.join(", ")}`;
 }

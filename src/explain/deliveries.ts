@@ -6,7 +6,7 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, attemptsOf, endingOf, lastAttempted } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber } from "./attempts.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
@@ -162,6 +162,7 @@ function wholeOf(delivery: Delivery, { deliveries }: Chain): Delivery {
 export function ofDelivery(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   if (isSucceeded(delivery)) return delivered(delivery, chain, time);
   const finding = troubled(delivery, chain, time);
+  finding.summary += chaosIn(delivery);
   const other = sameReceiver(delivery, chain).findLast(isSucceeded);
   if (other === undefined) return finding;
   const at = time(wholeOf(other, chain).attempts?.at(-1)?.at ?? other.created);
@@ -184,6 +185,7 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   const by = sessions < 2 ? "a listener" : `${sessions} sessions of a listener`;
   const to = endpoint === null ? `Delivered by ${by}` : `Delivered to ${name}`;
   const last = attempts.at(-1);
+  const number = lastNumber(attempts);
   const own = sameReceiver(delivery, chain);
   const index = own.findIndex(({ id }) => id === delivery.id);
   const earlier = own[index + 1];
@@ -193,13 +195,13 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
   if (earlier !== undefined && !isSucceeded(earlier)) {
     how = ` by a replay at ${time(delivery.created)}, after the earlier delivery ${earlier.status === "pending" ? "did not succeed" : PAST[earlier.status]}`;
-  } else if (wait > LATE_MILLISECONDS || (attempts.length > 1 && sessions < 2)) {
-    how = ` ${span(wait)} after the event, with ${attempts.length === 1 ? "the first attempt" : `attempt ${attempts.length}`}`;
+  } else if (wait > LATE_MILLISECONDS || (number > 1 && sessions < 2)) {
+    how = ` ${span(wait)} after the event, with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
   }
   return {
     code: "delivered",
     subject: delivery.id,
-    summary: to + how + replaysOf(own.slice(0, Math.max(0, index)), time),
+    summary: to + how + replaysOf(own.slice(0, Math.max(0, index)), time) + chaosIn(delivery),
     evidence: attemptEvidence(attempts, time),
     action: null,
     fix: null,

@@ -86,7 +86,10 @@ export class Chaos<Event extends RelayedEvent> implements Intake<Event> {
   admit(delivery: Delivery<Event>): void {
     const plan = this.#plan();
     delivery.faults = plan.faults;
-    if (plan.faults.includes("drop")) delivery.attempt += 1;
+    if (plan.faults.includes("drop")) {
+      delivery.attempt += 1;
+      delivery.injected = { faults: ["drop"], open: 0 };
+    }
     if (plan.delayMs === 0) return this.#order(delivery, plan);
     this.#after(plan.delayMs, () => this.#order(delivery, plan));
   }
@@ -98,7 +101,14 @@ export class Chaos<Event extends RelayedEvent> implements Intake<Event> {
     this.#burst = [];
   }
 
-  ended({ faults, follower }: Delivery<Event>, status: number | undefined): Delivery<Event> | undefined {
+  ended(
+    { faults, follower, copy, injected }: Delivery<Event>,
+    status: number | undefined,
+  ): Delivery<Event> | undefined {
+    if (injected !== undefined && copy !== undefined) {
+      injected.faults.push(`${copy} ${status ?? "without a response"}`);
+      injected.open -= 1;
+    }
     const outcome = outcomeOf(status);
     for (const fault of faults) {
       const counts = this.#tallies[fault];
@@ -176,6 +186,8 @@ export class Chaos<Event extends RelayedEvent> implements Intake<Event> {
   }
 
   #send(delivery: Delivery<Event>, { forgeries, duplicate }: Plan): void {
+    const copies = forgeries.length + Number(duplicate !== undefined);
+    if (copies > 0) delivery.injected = { faults: delivery.injected?.faults ?? [], open: copies };
     for (const copy of forgeries) this.#release({ ...delivery, faults: [copy], copy });
     const again: Delivery<Event> = {
       ...delivery,

@@ -1,6 +1,6 @@
 import { parseJson, valueAt } from "../contract/json.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
-import type { AttemptOutcome } from "./ledger.ts";
+import type { AttemptOutcome, Outcome } from "./ledger.ts";
 import type { Destination } from "./targets.ts";
 
 /** An event as it is forwarded. */
@@ -15,6 +15,16 @@ export interface RelayedEvent {
   headers?: readonly string[] | undefined;
   /** True if its body was changed since: its outcome is not that of the event. */
   isEdited?: true;
+}
+
+/** What was injected around a delivery. It is not settled before its copies have ended. */
+export interface Injected {
+  /** Faults, with the responses to the copies that have ended. */
+  faults: string[];
+  /** Copies that have not ended. */
+  open: number;
+  /** Set once the delivery itself has ended. */
+  outcome?: Outcome | undefined;
 }
 
 /** An event on its way to a receiver. */
@@ -33,6 +43,8 @@ export interface Delivery<Event extends RelayedEvent> {
   readonly earlier: (AttemptOutcome & { endedAt: number })[];
   /** Faults that were injected. */
   faults: readonly ChaosFault[];
+  /** Shared with its copies. */
+  injected?: Injected;
   /** Set on an extra delivery of the event: it is never retried, and its outcome is not the event's. */
   readonly copy?: "duplicate" | "badsig" | "stale" | "resent";
   /** Set on a manual resend: its number. */

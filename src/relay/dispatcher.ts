@@ -5,7 +5,7 @@ import { sign } from "../webhooks/index.ts";
 import { Chaos, type Intake } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
 import { type Clock, systemClock } from "../network/clock.ts";
-import { type Delivery, objectIdOf, type RelayedEvent } from "./delivery.ts";
+import { type Delivery, type Injected, objectIdOf, type RelayedEvent } from "./delivery.ts";
 import { hintForStatus } from "./forward-failure.ts";
 import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
 import type { AttemptOutcome, Outcome } from "./ledger.ts";
@@ -98,6 +98,8 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #failed = new Set<string>();
   /** Added events that are not settled and of which no attempt is in flight. */
   readonly #waiting = new Set<Event>();
+  /** Events whose delivery ended before an injected copy of it. */
+  readonly #held = new Map<Event, Injected>();
   /** Incremented with each `drop`. */
   #generation = 0;
   #resends = 0;
@@ -166,6 +168,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   drop(): Event[] {
     this.#generation += 1;
     this.#intake.clear();
+    this.#settleHeld();
     for (const [delivery, cancel] of this.#retries) {
       cancel();
       this.#schedule.release(delivery);
@@ -203,7 +206,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#counts.failed += this.#retries.size;
     this.#counts.unretried += this.#retries.size;
     this.#retries.clear();
-    if (this.#schedule.idle) this.#end();
+    if (this.#schedule.idle) this.#finish();
     return this.#ended;
   }
 
@@ -273,10 +276,11 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (retryInMs === undefined) {
       const follower = this.#intake.ended(delivery, result.status);
       if (follower !== undefined && mayContinue) this.#schedule.add(follower);
+      if (delivery.injected !== undefined) this.#settleInjected(delivery);
     } else {
       this.#retryAfter(retryInMs, delivery, result);
     }
-    if (this.#schedule.idle) this.#end();
+    if (this.#schedule.idle) this.#finish();
     this.#notifySettled();
   }
 
@@ -302,15 +306,42 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   /** Returns true for a resend that delivers an event which had failed. */
-  #record({ event, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): boolean {
+  #record({ event, copy, earlier, injected }: Delivery<Event>, result: ForwardResult, isLast: boolean): boolean {
     if (copy === "resent") return event.isEdited !== true && this.#recordResend(event, result);
     if (copy !== undefined) return false;
     this.#latency.record(Math.max(1, Math.round(result.durationMs * 1000)));
     if (!isLast) return false;
     if (isSuccess(result.status)) this.#counts.forwarded += 1;
     else this.#fail(event.id);
-    this.#outlet.settled(event, { ...attemptOutcome(result), earlier });
+    const outcome = { ...attemptOutcome(result), earlier };
+    if (injected === undefined) this.#outlet.settled(event, outcome);
+    else injected.outcome = outcome;
     return false;
+  }
+
+  /** Settles an event once its delivery and the copies of it have ended. */
+  #settleInjected({ event, injected, generation }: Delivery<Event>): void {
+    if (injected?.outcome === undefined) return;
+    this.#held.set(event, injected);
+    if (injected.open === 0 || generation !== this.#generation) this.#release(event, injected);
+  }
+
+  #release(event: Event, injected: Injected): void {
+    const { outcome, faults } = injected;
+    this.#held.delete(event);
+    injected.outcome = undefined;
+    this.#outlet.settled(event, { ...outcome!, injected: faults.join(", ") || undefined });
+  }
+
+  /** Settles the events whose copies are not sent any more. */
+  #settleHeld(): void {
+    for (const [event, injected] of this.#held) this.#release(event, injected);
+  }
+
+  /** Nothing is in flight. */
+  #finish(): void {
+    if (this.#ended !== undefined) this.#settleHeld();
+    this.#end();
   }
 
   #recordResend(event: Event, result: ForwardResult): boolean {

@@ -16,6 +16,8 @@ export interface AttemptOutcome {
 export interface Outcome extends AttemptOutcome {
   /** True if the event was excluded by the filter. */
   isFiltered?: true;
+  /** Injected faults, with the responses to extra requests. */
+  injected?: string | undefined;
   /** Attempts before the last one, in order; `endedAt` is on the clock's scale. */
   earlier?: readonly (AttemptOutcome & { endedAt: number })[] | undefined;
 }
@@ -198,6 +200,7 @@ export class Acknowledgements {
 function toAck(seq: number, outcome: Outcome | undefined, now: () => number): Ack {
   const ack: Ack = { seq, ...toAttempt(outcome) };
   if (outcome?.isFiltered) ack.filtered = true;
+  if (outcome?.injected !== undefined) ack.injected = outcome.injected;
   if (outcome?.earlier === undefined || outcome.earlier.length === 0) return ack;
   ack.attempts = outcome.earlier.map((attempt) => ({
     ...toAttempt(attempt),

@@ -108,6 +108,7 @@ describe("service deliveries get", () => {
           request_headers: expect.objectContaining({ "Service-Event-Id": delivery.event }),
           response_headers: expect.objectContaining({ date: expect.any(String) }),
           response_excerpt: "busy",
+          injected: null,
         },
       ],
     });
@@ -181,6 +182,7 @@ describe("service deliveries get", () => {
     response_headers: null,
     duration_ms: 12,
     response_excerpt: null,
+    injected: null,
     ...more,
   });
   const delivery = (more: Partial<Delivery>): Delivery => ({

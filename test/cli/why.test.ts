@@ -125,6 +125,22 @@ describe("service why", () => {
     expect(findings[0]!.fix).toBe(`service events replay ${event.id} --forward-to ${target}`);
   });
 
+  it("says what listen --chaos dropped and sent besides, with its attempt numbers", async () => {
+    const receiver = await startScriptedReceiver({ status: 200 });
+    receivers.push(receiver);
+    const chaos = ["--chaos", "drop=1,badsig=1,duplicate=1,seed=1"];
+    const listener = await spawnListener(cli.platform.env, ["--forward-to", receiver.url, ...chaos]);
+    onTestFinished(() => listener.kill());
+    const { id } = await json<Event>("trigger", "customer.created");
+    await listener.record(({ event, copy }) => event === "forwarded" && copy === "duplicate");
+    const said =
+      "`listen --chaos` dropped the first attempt and sent 3 requests: the forged one was accepted with 200 and the duplicate was accepted with 200";
+    await expect.poll(async () => (await why(id)).findings[0]?.summary).toContain(said);
+    const { stdout } = await service(["why", id]);
+    expect(stdout).toMatch(/with attempt 2; /);
+    expect(stdout).toMatch(/^ +2 .* 200 {2}.*drop, badsig 200, duplicate 200$/m);
+  });
+
   it("explains a request whose key lacks a scope", async () => {
     const { key, id } = (await api("POST", "/v1/api_keys", { scopes: ["customers:read"] })).body;
     const forbidden = await api("GET", "/v1/orders", undefined, key);

@@ -54,7 +54,8 @@ async function disturb(
     await new Promise(setImmediate);
   }
   const { summary } = await run.stop();
-  return { receiver, reports, summary, sent: platform.log.map(({ id }) => id) };
+  const injected = platform.acknowledgements.map(({ ack }) => ack.injected);
+  return { receiver, reports, summary, injected, sent: platform.log.map(({ id }) => id) };
 }
 
 const own = (forwards: readonly ForwardedReport[]) => forwards.filter(({ copy }) => copy === undefined);
@@ -170,6 +171,27 @@ describe("chaos", () => {
     expect(receiver.requests).toHaveLength(20);
     clock.advance(1);
     await receiver.received(21);
+  });
+
+  it("acknowledges an event with the faults, and the responses to its copies", async () => {
+    const { injected } = await disturb("drop=1,badsig=1,stale=1,duplicate=1,seed=1", 2, ({ length }) => length === 8);
+    expect(injected).toEqual(Array(2).fill("drop, badsig 400, stale 400, duplicate 200"));
+    const plain = await disturb("delay=1s,seed=1", 1, ({ length }) => length === 1);
+    expect(plain.injected).toEqual([undefined]);
+  });
+
+  it("acknowledges a delivered event whose copy is not sent any more when the run stops", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    // The seed sends the duplicate after the delivery.
+    const chaos = parseChaosSettings("duplicate=1,seed=1", () => 1);
+    const { reports, run } = startRun(platform, { target: receiver.url, chaos, concurrency: 1 });
+    await reports.wait("ready");
+    platform.append();
+    await reports.wait("forwarded");
+    run.pause();
+    await run.stop();
+    expect(platform.acknowledgements).toMatchObject([{ ack: { status_code: 200 } }]);
   });
 
   it("drops delayed events without acknowledging them when the run stops", async () => {

@@ -40,6 +40,11 @@ export const Attempt = named("Attempt", "One attempt to deliver an event", {
     }),
   ),
   response_excerpt: nullable(text("The start of the response body", "ok")),
+  injected: nullInExamples(
+    text(
+      "Faults that `listen --chaos` injected around it, with the responses to extra requests, such as `drop, badsig 400`; null without any",
+    ),
+  ),
 });
 export type Attempt = Static<typeof Attempt>;
 

@@ -7,12 +7,12 @@ import { deliverTo, deliverToAll } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 import {
-  type AttemptRow,
   cancelDelivery,
   findDelivery,
   findDeliveryWithAttempts,
   listDeliveries,
   requeueDelivery,
+  type ShownAttempt,
   type ShownDelivery,
 } from "../storage/deliveries.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
@@ -100,7 +100,7 @@ function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
   };
 }
 
-function toAttempt(row: AttemptRow): Attempt {
+function toAttempt(row: ShownAttempt): Attempt {
   return {
     at: formatTimestamp(row.at),
     status_code: row.status_code,
@@ -109,6 +109,7 @@ function toAttempt(row: AttemptRow): Attempt {
     request_headers: headersOf(row.request_headers),
     response_headers: headersOf(row.response_headers),
     response_excerpt: row.response_excerpt,
+    injected: row.injected,
   };
 }
 

@@ -13,6 +13,7 @@ import {
   hasListenerAttempt,
   insertAttempts,
   insertDeliveries,
+  recordInjected,
   recordListenerOutcome,
   storableText,
 } from "../storage/deliveries.ts";
@@ -201,6 +202,7 @@ async function recordAll(
   const deliveries: DeliveryRow[] = [];
   const attempts: AttemptRow[] = [];
   const repeated: Promise<void>[] = [];
+  const injected: (() => Promise<void>)[] = [];
   for (const { eventId, eventType, ack, at, isResend } of outcomes) {
     const target = listener.targets.find(({ events }) => matchesSubscriptions([events], eventType))?.url ?? null;
     const earlier = known.get(keyOf(eventId, target));
@@ -212,6 +214,10 @@ async function recordAll(
     const first = (earlier?.attempt_count ?? 0) + 1;
     for (const [index, attempt] of made.entries()) {
       attempts.push({ delivery_id: deliveryId, number: first + index, ...attemptColumns(attempt) });
+    }
+    if (ack.injected !== undefined) {
+      const faults = storableText(ack.injected.slice(0, LIMITS.descriptionLength));
+      injected.push(() => recordInjected(tx, deliveryId, first + made.length - 1, faults));
     }
     if (earlier !== undefined) repeated.push(recordListenerOutcome(tx, deliveryId, status, made.length));
     else {
@@ -231,7 +237,12 @@ async function recordAll(
     }
   }
   // Sent together; they are executed in order.
-  await Promise.all([...repeated, insertDeliveries(tx, deliveries), insertAttempts(tx, attempts)]);
+  await Promise.all([
+    ...repeated,
+    insertDeliveries(tx, deliveries),
+    insertAttempts(tx, attempts),
+    ...injected.map((record) => record()),
+  ]);
 }
 
 /**

@@ -49,6 +49,7 @@ export function toListenerResult({ event, listener, result, failed }: Undelivere
     ...attempt,
     at: formatTimestamp(at + offset),
     request_headers: null,
+    injected: null,
   }));
   const next = result === "forwarding" && failed !== undefined ? formatTimestamp(failed.nextAt + offset) : null;
   return { event, listener, result, attempts, next_attempt: next };

@@ -65,9 +65,9 @@ export async function findDeliveryWithAttempts(
   queries: Queries,
   environment: number,
   id: string,
-): Promise<{ delivery: ShownDelivery; attempts: AttemptRow[] } | undefined> {
-  const rows = await queries.all<ShownDelivery & (AttemptRow | { number: null })>(
-    `SELECT shown.*, ${ATTEMPT_COLUMNS.map((name) => `a.${name}`).join(", ")}
+): Promise<{ delivery: ShownDelivery; attempts: ShownAttempt[] } | undefined> {
+  const rows = await queries.all<ShownDelivery & (ShownAttempt | { number: null })>(
+    `SELECT shown.*, ${[...ATTEMPT_COLUMNS, "injected"].map((name) => `a.${name}`).join(", ")}
      FROM (SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1) AS shown
      LEFT JOIN attempts a ON a.delivery_id = shown.id ORDER BY a.number`,
     [environment, id],
@@ -245,7 +245,26 @@ export const ATTEMPT_COLUMNS = [
   "response_excerpt",
 ] as const satisfies (keyof AttemptRow)[];
 
+export interface ShownAttempt extends AttemptRow {
+  /** Faults that a listener injected. */
+  injected: string | null;
+}
+
 export const insertAttempts = insertRows<AttemptRow>("attempts", ATTEMPT_COLUMNS);
+
+/** Records the faults that a listener injected, with its last attempt. */
+export async function recordInjected(
+  tx: Transaction,
+  deliveryId: string,
+  number: number,
+  faults: string,
+): Promise<void> {
+  await tx.run("UPDATE attempts SET injected = $3 WHERE delivery_id = $1 AND number = $2", [
+    deliveryId,
+    number,
+    faults,
+  ]);
+}
 
 /** Returns true if a listener's attempt that began at this time is recorded. */
 export async function hasListenerAttempt(

@@ -57,6 +57,7 @@ describe("a delivery", () => {
           request_headers: { "Content-Type": "application/json", "Service-Signature": header },
           response_headers: { connection: "keep-alive" },
           response_excerpt: "answered 200",
+          injected: null,
         },
       ],
     });

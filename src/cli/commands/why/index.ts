@@ -17,7 +17,7 @@ import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
-import { attemptsOf, shortError } from "../../../explain/attempts.ts";
+import { attemptsOf, lastNumber, shortError } from "../../../explain/attempts.ts";
 import { type Finding, isNote, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
 
 const PATH = pathOf("delivery");
@@ -243,16 +243,16 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string
   const hidden = attempts.length - shown.length;
   if (hidden > 0) lines.push(styles.dim(`  … ${counted(hidden, "earlier attempt")}`));
   for (const [i, attempt] of shown.entries()) {
-    lines.push(attemptLine(attempt, attempts.length - shown.length + i + 1, styles));
+    lines.push(attemptLine(attempt, lastNumber(attempts) - shown.length + i + 1, styles));
   }
   return lines;
 }
 
 function attemptLine(
-  { at, status_code: status, error, duration_ms: duration }: Attempt,
+  { at, status_code: status, error, duration_ms: duration, injected }: Attempt,
   number: number,
   styles: Styles,
 ): string {
   const outcome = status === null ? styles.bad(shortError(error)) : colorStatus(status, styles);
-  return `  ${String(number).padStart(2)} ${styles.dim(at)}  ${outcome}  ${styles.dim(formatDuration(duration))}`;
+  return `  ${String(number).padStart(2)} ${styles.dim(at)}  ${outcome}  ${styles.dim(formatDuration(duration))}${injected === null ? "" : `  ${printable(injected)}`}`;
 }

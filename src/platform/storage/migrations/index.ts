@@ -9,6 +9,7 @@ import { errorNames } from "./007-error-names.ts";
 import { finerLatencies } from "./008-finer-latencies.ts";
 import { deliveryTargets } from "./009-delivery-targets.ts";
 import { requestClients } from "./010-request-clients.ts";
+import { injectedFaults } from "./011-injected-faults.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes after its release. */
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   finerLatencies,
   deliveryTargets,
   requestClients,
+  injectedFaults,
 ];

@@ -112,7 +112,12 @@ async function runPage(page: string): Promise<void> {
   writeIn(folder, "package.json", JSON.stringify({ type: isModule ? "module" : "commonjs" }));
   // For `npx service-cli`: readers have installed the package, as the front page says.
   install(folder, ["service-cli"]);
-  if (!startsPlatform) writeFileSync(join(folder, "key.txt"), platform.sandboxKey);
+  if (!startsPlatform) {
+    writeFileSync(join(folder, "key.txt"), platform.sandboxKey);
+    // As `service dev` writes it.
+    const variables = Object.entries(own).map((pair) => `${pair.join("=")}\n`);
+    writeFileSync(join(folder, ".env.local"), variables.join(""));
+  }
   for (const other of pagesWith(page).slice(0, -1)) {
     install(folder, blocksOf(other).flatMap(packagesIn));
     for (const [name, text] of filesOf(other)) writeIn(folder, name, text);

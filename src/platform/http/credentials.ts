@@ -1,7 +1,8 @@
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, CHALLENGE } from "../domain/api-error.ts";
-import type { Tenant, Caller } from "../domain/request-context.ts";
+import type { Caller } from "../domain/request-context.ts";
+import { toTenant } from "../storage/accounts.ts";
 import { findTokenOwner, type TokenOwner } from "../storage/oauth-grants.ts";
 import { findKeyOwner, type KeyOwner } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
@@ -49,7 +50,7 @@ export function assertTokenUsable(token: TokenOwner, now: number): void {
 
 export function callerOfKey(key: KeyOwner): Caller {
   return {
-    tenant: tenantOf(key),
+    tenant: toTenant(key),
     credential: { kind: key.kind, id: key.id, prefix: key.prefix, last4: key.last4 },
     principal: key.id,
     user: null,
@@ -62,7 +63,7 @@ export function callerOfKey(key: KeyOwner): Caller {
 
 export function callerOfToken(token: TokenOwner): Caller {
   return {
-    tenant: tenantOf(token),
+    tenant: toTenant(token),
     credential: { kind: "access_token", id: token.id, prefix: token.prefix, last4: token.last4 },
     principal: `${token.grant_id} ${token.scopes}`,
     user: { id: token.user_id, email: token.user_email },
@@ -102,7 +103,7 @@ function gone(): never {
 /** A signed-in user has all permissions of the account's keys. */
 export function callerOfSession(session: SessionCaller): Caller {
   return {
-    tenant: tenantOf(session),
+    tenant: toTenant(session),
     credential: { kind: "session", id: session.id, prefix: "ses_", last4: session.id.slice(-4) },
     principal: session.user_id,
     user: { id: session.user_id, email: session.email },
@@ -111,14 +112,5 @@ export function callerOfSession(session: SessionCaller): Caller {
     ipAllowlist: [],
     expiresAt: null,
     hasFaults: false,
-  };
-}
-
-function tenantOf(owner: KeyOwner | TokenOwner | SessionCaller): Tenant {
-  return {
-    environment: owner.environment,
-    name: owner.environment_name,
-    livemode: owner.environment_name === "live",
-    account: { id: owner.account_id, name: owner.account_name, version: owner.account_version },
   };
 }

@@ -248,13 +248,7 @@ async function introspect(tools: TokenRouteTools, client: ClientRow, token: stri
   }
 }
 
-interface DescribedToken {
-  app_id: string;
-  /** JSON array of scopes. */
-  scopes: string;
-  created: number;
-  expires_at: number;
-}
+type DescribedToken = Pick<TokenOwner, "app_id" | "scopes" | "created" | "expires_at">;
 
 function describe({ app_id, scopes, created, expires_at }: DescribedToken, iss: string) {
   return {

@@ -35,15 +35,30 @@ export async function findEnvironmentNumber(queries: Queries, accountId: string,
 }
 
 /** An environment with its account. */
+export interface TenantRow {
+  environment: number;
+  environment_name: Environment;
+  account_id: string;
+  account_name: string;
+  account_version: string;
+}
+
+/** Columns of a TenantRow besides the environment's number, of `environments e` and `accounts a`. */
+export const TENANT =
+  "e.name AS environment_name, a.id AS account_id, a.name AS account_name, a.version AS account_version";
+
+export function toTenant({ environment, environment_name: name, ...row }: TenantRow) {
+  const account = { id: row.account_id, name: row.account_name, version: row.account_version };
+  return { environment, name, livemode: name === "live", account };
+}
+
 export async function tenantOf(queries: Queries, environment: number) {
-  const row = await queries.get<{ name: Environment } & Record<"account_id" | "account_name" | "version", string>>(
-    `SELECT v.name, a.id AS account_id, a.name AS account_name, a.version
-     FROM environments v JOIN accounts a ON a.id = v.account_id WHERE v.id = $1`,
+  const row = await queries.get<TenantRow>(
+    `SELECT e.id AS environment, ${TENANT} FROM environments e JOIN accounts a ON a.id = e.account_id WHERE e.id = $1`,
     [environment],
   );
   if (row === undefined) throw new Error(`No environment has the number ${environment}.`);
-  const account = { id: row.account_id, name: row.account_name, version: row.version };
-  return { environment, name: row.name, livemode: row.name === "live", account };
+  return toTenant(row);
 }
 
 export function accountOfUser(queries: Queries, userId: string): Promise<AccountRow | undefined> {

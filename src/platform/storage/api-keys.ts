@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { TENANT, type TenantRow } from "./accounts.ts";
 import { inBatches, insertRow, updateRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
@@ -30,18 +31,14 @@ const NAMES = [
 const COLUMNS_OF_K = NAMES.map((name) => `k.${name}`).join(", ");
 
 /** A key with its account and environment: everything that authentication needs, from one lookup. */
-export interface KeyOwner extends ApiKeyRow {
-  environment_name: Environment;
-  account_id: string;
-  account_name: string;
-  account_version: string;
+export interface KeyOwner extends ApiKeyRow, TenantRow {
   /** Milliseconds by which the environment's clock, which `expires_at` uses, is ahead of real time. */
   clock_offset: number;
   /** How many faults requests to the environment can get. */
   faults: number;
 }
 
-const OWNER_QUERY = `SELECT ${COLUMNS_OF_K}, e.name AS environment_name, e.clock_offset, e.faults, a.id AS account_id, a.name AS account_name, a.version AS account_version
+const OWNER_QUERY = `SELECT ${COLUMNS_OF_K}, e.clock_offset, e.faults, ${TENANT}
   FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
 export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { TENANT, type TenantRow } from "./accounts.ts";
 import { deleteFirst, inBatches, insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 
@@ -143,16 +144,11 @@ interface AccessTokenRow {
 }
 
 /** A token with its grant and client, from one lookup. */
-export interface TokenOwner extends AccessTokenRow {
+export interface TokenOwner extends AccessTokenRow, TenantRow {
   app_id: string;
   grant_revoked_at: number | null;
-  environment: number;
-  environment_name: Environment;
   /** How many faults requests to the environment can get. */
   faults: number;
-  account_id: string;
-  account_name: string;
-  account_version: string;
   user_id: string;
   user_email: string;
 }
@@ -164,8 +160,8 @@ export async function insertAccessToken(tx: Transaction, row: Omit<AccessTokenRo
 }
 
 const TOKEN_OWNER = `SELECT t.id, t.digest, t.grant_id, t.scopes, t.prefix, t.last4, t.revoked_at, t.created, t.expires_at,
-         g.app_id, g.revoked_at AS grant_revoked_at, g.environment, e.name AS environment_name, e.faults, a.id AS account_id,
-         a.name AS account_name, a.version AS account_version, u.id AS user_id, u.email AS user_email
+         g.app_id, g.revoked_at AS grant_revoked_at, g.environment, e.faults, ${TENANT},
+         u.id AS user_id, u.email AS user_email
   FROM access_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN users u ON u.id = g.user_id
     JOIN environments e ON e.id = g.environment JOIN accounts a ON a.id = e.account_id`;
 

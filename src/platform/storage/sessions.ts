@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { TENANT, type TenantRow } from "./accounts.ts";
 import { deleteFirst, insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 
@@ -57,16 +58,11 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: string): Pro
 }
 
 /** An active session as a credential of one environment: everything that authentication needs, from one lookup. */
-export interface SessionCaller {
+export interface SessionCaller extends TenantRow {
   id: string;
   user_id: string;
   email: string;
   role: "owner" | "member";
-  environment: number;
-  environment_name: Environment;
-  account_id: string;
-  account_name: string;
-  account_version: string;
 }
 
 export function findSessionCaller(
@@ -76,8 +72,7 @@ export function findSessionCaller(
   now: number,
 ): Promise<SessionCaller | undefined> {
   return queries.get(
-    `SELECT s.id, s.user_id, u.email, u.role, e.id AS environment, e.name AS environment_name, a.id AS account_id,
-            a.name AS account_name, a.version AS account_version
+    `SELECT s.id, s.user_id, u.email, u.role, e.id AS environment, ${TENANT}
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
      JOIN environments e ON e.account_id = a.id AND e.name = $2
      WHERE s.digest = $1 AND s.expires_at > $3`,

@@ -88,7 +88,7 @@ serveApi(
     database,
     vault,
     now: systemClock.now,
-    usage: new KeyUsage(database, systemClock, log),
+    usage: new KeyUsage({ database, clock: systemClock, log }),
     clientAddress: createClientAddress([]),
     publicUrl: undefined,
   }),

@@ -95,7 +95,7 @@ export async function assembleParts(
   const address = { baseUrl: "" };
   const shared = await createShared(deployment, settings, { random, versions, baseUrl: () => address.baseUrl });
   const { guard, limiters, metrics, transactions } = shared;
-  const usage = new KeyUsage(database, clock, settings.log);
+  const usage = new KeyUsage(shared);
   const authenticate = createAuthenticate({ ...shared, now: clock.now, usage });
   const descriptors = descriptorBudget(DELIVERY_LIMITS);
   const limits = { ...DELIVERY_LIMITS, ...descriptors?.deliveries, ...settings.deliveryLimits };

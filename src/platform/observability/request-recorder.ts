@@ -66,10 +66,7 @@ interface RecorderParts {
  * bounded; when it is full, entries are dropped, which the platform's own log reports.
  */
 export class RequestRecorder {
-  readonly #database: Pick<Database, "write">;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #vault: Vault;
+  readonly #parts: RecorderParts;
   #waiting: RequestLogRow[] = [];
   #details: RequestDetailRow[] = [];
   #detailCharacters = 0;
@@ -81,16 +78,13 @@ export class RequestRecorder {
   #cancelTimer: (() => void) | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor({ database, clock, log, vault }: RecorderParts) {
-    this.#database = database;
-    this.#clock = clock;
-    this.#log = log;
-    this.#vault = vault;
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
   }
 
   /** Records a request under the owner of its credential, proven or rejected. */
   record({ tenant, credential, user }: Caller, request: CompletedRequest): void {
-    this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+    this.#cancelTimer ??= this.#parts.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
     const { environment } = tenant;
     const { id } = request;
     if (request.status === FORBIDDEN && !this.#keepsRefusal(credential.id, { environment, id })) return;
@@ -118,7 +112,7 @@ export class RequestRecorder {
 
   /** Returns whether the log keeps a request that returned 403; counts it if not. */
   #keepsRefusal(credentialId: string, row: RowKey): boolean {
-    const now = this.#clock.elapsed();
+    const now = this.#parts.clock.elapsed();
     const known = this.#refusals.get(credentialId);
     const current = known !== undefined && now - known.since < SECOND ? known : { since: now, count: 0, last: row };
     if (current.count >= LIMITS.loggedRefusalsPerSecond) {
@@ -153,7 +147,7 @@ export class RequestRecorder {
 
   /** Returns a short digest, which only serves to recognize the same key again. */
   digestOf(idempotencyKey: string): string {
-    return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
+    return digestIdempotencyKey(this.#parts.vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 
   /** Removes the details of these rows, which are waiting in the same order. */
@@ -167,17 +161,17 @@ export class RequestRecorder {
 
   /** Notes on rows that have been written how many requests were left out after them. */
   async #writeLeftOut(): Promise<void> {
-    const now = this.#clock.elapsed();
+    const now = this.#parts.clock.elapsed();
     for (const [id, { since }] of this.#refusals) if (now - since >= SECOND) this.#refusals.delete(id);
     const counts = this.#leftOut;
     this.#leftOut = new Map();
     if (counts.size === 0) return;
     try {
-      await this.#database.write(async (tx) => {
+      await this.#parts.database.write(async (tx) => {
         for (const [row, count] of counts) await addLeftOut(tx, row, count);
       });
     } catch (error) {
-      this.#log.warn({ err: error }, "the request log does not say how many requests it left out");
+      this.#parts.log.warn({ err: error }, "the request log does not say how many requests it left out");
     }
   }
 
@@ -186,7 +180,7 @@ export class RequestRecorder {
       const rows = this.#waiting.splice(0, Math.min(left, ROWS_A_UNIT));
       const details = this.#takeDetailsOf(rows);
       try {
-        await this.#database.write(async (tx) => {
+        await this.#parts.database.write(async (tx) => {
           await insertRequestLogs(tx, rows);
           await insertRequestDetails(tx, details);
         });
@@ -196,14 +190,14 @@ export class RequestRecorder {
           this.#waiting.unshift(...rows);
           this.#details.unshift(...details);
           for (const { detail } of details) this.#detailCharacters += detail.length;
-          this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+          this.#cancelTimer ??= this.#parts.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
           return;
         }
-        this.#log.error({ err: error, count: rows.length }, "entries of the request log could not be written");
+        this.#parts.log.error({ err: error, count: rows.length }, "entries of the request log could not be written");
       }
     }
     await this.#writeLeftOut();
-    if (this.#dropped > 0) this.#log.warn({ count: this.#dropped }, "entries of the request log were dropped");
+    if (this.#dropped > 0) this.#parts.log.warn({ count: this.#dropped }, "entries of the request log were dropped");
     this.#dropped = 0;
   }
 }

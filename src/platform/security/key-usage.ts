@@ -1,6 +1,5 @@
-import type { Clock, Log } from "../ports.ts";
 import { touchApiKey } from "../storage/api-keys.ts";
-import type { Database } from "../storage/database.ts";
+import type { With } from "../tools.ts";
 
 /** `last_used` is accurate to the minute. */
 const COARSENESS_MS = 60_000;
@@ -10,17 +9,13 @@ const COLLECT_MS = 1000;
  * Records when keys were last used, without a write per request: once a minute per key, and those of a second together.
  */
 export class KeyUsage {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #tools: With<"database" | "clock" | "log">;
   readonly #pending = new Map<string, number>();
   #cancel: (() => void) | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(database: Database, clock: Clock, log: Log) {
-    this.#database = database;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(tools: With<"database" | "clock" | "log">) {
+    this.#tools = tools;
   }
 
   /** Records that the key was used at a real time: the test clock does not move it. */
@@ -28,7 +23,7 @@ export class KeyUsage {
     if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
     if (this.#pending.has(key.id)) return;
     this.#pending.set(key.id, now);
-    this.#cancel ??= this.#clock.after(COLLECT_MS, () => this.#flush());
+    this.#cancel ??= this.#tools.clock.after(COLLECT_MS, () => this.#flush());
   }
 
   /** Resolves when all records are written (or could not be, which is logged). */
@@ -47,12 +42,12 @@ export class KeyUsage {
 
   async #write(noted: readonly [id: string, at: number][]): Promise<void> {
     try {
-      await this.#database.write(async (tx) => {
+      await this.#tools.database.write(async (tx) => {
         // In one order everywhere; otherwise two processes could wait for each other.
         for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) await touchApiKey(tx, id, at);
       });
     } catch (error) {
-      this.#log.warn({ err: error }, "the last use of keys could not be written");
+      this.#tools.log.warn({ err: error }, "the last use of keys could not be written");
     }
   }
 }

@@ -4,6 +4,7 @@ import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { asCallError, call, type CallError, withQuery } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
+import type { Pages } from "../../api/pages.ts";
 import { useRedraw } from "../../api/store.ts";
 import { environment, hasGoneBack } from "../../router.tsx";
 
@@ -28,36 +29,33 @@ export interface EventFilters {
   created_before: string;
 }
 
-export interface ListedEvents {
+type Shared = "pendingCount" | "isLoading" | "error" | "pagesRead" | "loadMore" | "hold";
+
+export interface ListedEvents extends Pick<Pages<ListedEvent>, Shared> {
   events: readonly ListedEvent[];
-  /** Events that arrived while the list was held. */
-  pendingCount: number;
-  isLoading: boolean;
   isComplete: boolean;
-  error: CallError | undefined;
-  /** Number of pages that were read. */
-  pagesRead: number;
-  loadMore: () => void;
-  /** While the list is held, new events do not move it. */
-  hold: (isHeld: boolean) => void;
   /** Shows the events that were held. */
   show: () => void;
 }
 
+/** A list of which nothing was read. */
+const nothing = () => ({
+  pagesRead: 0,
+  events: [] as ListedEvent[],
+  /** Events since the list was last shown, oldest first. */
+  fresh: [] as ListedEvent[],
+  /** IDs of everything in `events` and `fresh`. */
+  ids: new Set<string>(),
+  /** Undefined before the first page, null after the last one. */
+  cursor: undefined as string | null | undefined,
+  isLoading: false,
+});
+
 /** The loaded part of the list with some filters. */
-interface Listing {
+interface Listing extends ReturnType<typeof nothing> {
   environment: Environment;
   filters: EventFilters;
-  pagesRead: number;
-  events: ListedEvent[];
-  /** Events since the list was last shown, oldest first. */
-  fresh: ListedEvent[];
-  /** IDs of everything in `events` and `fresh`. */
-  ids: Set<string>;
-  /** Undefined before the first page, null after the last one. */
-  cursor: string | null | undefined;
   isHeld: boolean;
-  isLoading: boolean;
   error: CallError | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
   retry: ReturnType<typeof setTimeout> | undefined;
@@ -75,15 +73,10 @@ environment.subscribe(() => {
 function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent) => boolean): Listing {
   const { type, created_before: before } = filters;
   const listing: Listing = {
+    ...nothing(),
     environment: environment.value,
     filters,
-    pagesRead: 0,
-    events: [],
-    fresh: [],
-    ids: new Set(),
-    cursor: undefined,
     isHeld: false,
-    isLoading: false,
     error: undefined,
     timer: undefined,
     retry: undefined,
@@ -108,14 +101,7 @@ function begin(key: string, filters: EventFilters, isMatch: (event: ListedEvent)
       if (listing.error !== undefined) void load(listing);
     },
     missed() {
-      Object.assign(listing, {
-        events: [],
-        fresh: [],
-        ids: new Set(),
-        cursor: undefined,
-        isLoading: false,
-        pagesRead: 0,
-      });
+      Object.assign(listing, nothing());
       void load(listing);
     },
   });

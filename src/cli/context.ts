@@ -181,7 +181,7 @@ export class Context {
    */
   async projectTarget(): Promise<string | undefined> {
     if (!this.hasProjectFile) return undefined;
-    const { localTargetOf } = await import("./project/local-target.ts");
+    const { localTargetOf } = await import("./project/remote-receivers.ts");
     const { readProject } = await import("./project/read.ts");
     try {
       return localTargetOf(readProject(this.projectFolder, "forward")?.project ?? {});

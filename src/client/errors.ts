@@ -133,61 +133,37 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   const code = cause.code ?? "";
   const kind = failureKindOf(cause);
   const at = url.host;
+  const described = (failure: NetworkFailure, message: string, hint: string, passing = false): NetworkError =>
+    new NetworkError(failure, message, hint, { passing, cause });
   if (kind === "dns") {
-    return new NetworkError(
-      "name_not_found",
-      `Host ${url.hostname} not found`,
-      "Check the base URL and your network.",
-      {
-        passing: code === "EAI_AGAIN",
-        cause,
-      },
-    );
+    const hint = "Check the base URL and your network.";
+    return described("name_not_found", `Host ${url.hostname} not found`, hint, code === "EAI_AGAIN");
   }
   if (kind === "refused") {
     const hint = isLoopback(url.hostname)
       ? `Start the platform with \`${serveCommand(url)}\`, or choose another one with --base-url.`
       : "Check the port of the base URL, and that the platform is running.";
-    return new NetworkError("refused", `Connection refused: nothing listens on ${at}`, hint, { passing: true, cause });
+    return described("refused", `Connection refused: nothing listens on ${at}`, hint, true);
   }
   if (kind === "unreachable") {
-    return new NetworkError("unreachable_network", `No network route to ${at}`, "Check your connection or VPN.", {
-      passing: false,
-      cause,
-    });
+    return described("unreachable_network", `No network route to ${at}`, "Check your connection or VPN.");
   }
-  if (kind === "tls") return tlsError(cause, at);
+  if (kind === "tls" && NO_TLS.test(cause.message)) {
+    return described("tls", `${at} speaks plain http, not https`, "Use http:// in the base URL.");
+  }
+  if (kind === "tls")
+    return described("tls", `The TLS certificate of ${at} is not trusted (${cause.code})`, OWN_AUTHORITY);
   if (code === TIME_LIMIT_CODE || kind === "timeout") {
     const time = timeLimit === undefined ? "in time" : `within ${timeLimit < 1 ? timeLimit : Math.ceil(timeLimit)} s`;
-    return new NetworkError("timed_out", `${at} did not respond ${time}`, "Try again, or run `service status`.", {
-      passing: true,
-      cause,
-    });
+    return described("timed_out", `${at} did not respond ${time}`, "Try again, or run `service status`.", true);
   }
   if (code.startsWith("HPE_")) {
-    return new NetworkError("not_the_platform", `${at} does not speak HTTP`, "Check the base URL; it may need https.", {
-      passing: false,
-      cause,
-    });
+    return described("not_the_platform", `${at} does not speak HTTP`, "Check the base URL; it may need https.");
   }
-  return new NetworkError(
-    "connection_lost",
-    `The connection to ${at} was lost (${code || cause.message})`,
-    "Try again.",
-    {
-      passing: true,
-      cause,
-    },
-  );
+  const message = `The connection to ${at} was lost (${code || cause.message})`;
+  return described("connection_lost", message, "Try again.", true);
 }
 
-function tlsError(cause: NodeJS.ErrnoException, at: string): NetworkError {
-  const plain = /wrong version number|packet length too long/i.test(cause.message);
-  const [message, hint] = plain
-    ? [`${at} speaks plain http, not https`, "Use http:// in the base URL."]
-    : [
-        `The TLS certificate of ${at} is not trusted (${cause.code})`,
-        "If your network has its own certificate authority, set NODE_EXTRA_CA_CERTS to its file, or NODE_USE_SYSTEM_CA=1 if the system trusts it.",
-      ];
-  return new NetworkError("tls", message, hint, { passing: false, cause });
-}
+const NO_TLS = /wrong version number|packet length too long/i;
+const OWN_AUTHORITY =
+  "If your network has its own certificate authority, set NODE_EXTRA_CA_CERTS to its file, or NODE_USE_SYSTEM_CA=1 if the system trusts it.";

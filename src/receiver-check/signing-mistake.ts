@@ -126,14 +126,7 @@ function mistakesOf(subject: Subject): Mistake[] {
   const withSignature = (changed: Partial<Scheme["signature"]>) => () => ({
     scheme: { ...scheme, signature: { ...signature, ...changed } },
   });
-  const others = Object.entries(SCHEMES).filter(
-    ([
-      ,
-      {
-        signature: { header },
-      },
-    ]) => header !== signature.header,
-  );
+  const others = Object.entries(SCHEMES).filter(([, known]) => known.signature.header !== header);
   return [
     ...others.map(([name, scheme]) => ({
       deviate: () => ({ scheme }),

@@ -107,25 +107,21 @@ export function fatalError({ reason, rejection, bye }: SocketEnd): ListenError |
   return new ListenError(codeFor(status), reason.message, { status, problem });
 }
 
-/** Reads the response that was sent instead of a WebSocket; calls `done` once, also if the response breaks off. */
-export function readUpgradeRejection(response: IncomingMessage, done: (rejection: UpgradeRejection) => void): void {
+/** Reads the response that was sent instead of a WebSocket; never rejects, also if the response breaks off. */
+export async function readUpgradeRejection(response: IncomingMessage): Promise<UpgradeRejection> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let isDone = false;
-  const finish = () => {
-    if (isDone) return;
-    isDone = true;
-    response.destroy();
-    done(describeRejection(response, Buffer.concat(chunks).toString("utf8")));
-  };
-  response.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return finish();
-    chunks.push(chunk);
-  });
-  response.on("end", finish);
-  response.on("error", finish);
-  response.on("close", finish);
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    // What has arrived may explain it.
+  }
+  response.destroy();
+  return describeRejection(response, Buffer.concat(chunks).toString("utf8"));
 }
 
 function describeRejection(response: IncomingMessage, body: string): UpgradeRejection {

@@ -24,29 +24,19 @@ export interface Peer {
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const failed = error instanceof Error ? error : new Error(String(error));
   const kind = error instanceof InvalidResponseError ? "invalid_response" : (failureKindOf(error) ?? "network");
-  return { code: kind, message: messageFor(kind, failed, peer) };
+  return { code: kind, message: MESSAGES[kind](peer, failed) };
 }
 
-function messageFor(kind: NetworkFailureCode, error: Error, { name, hosts }: Peer): string {
-  switch (kind) {
-    case "refused":
-      return `connection refused: nothing listens on ${hosts}`;
-    case "timeout":
-      return `connecting to ${hosts} timed out`;
-    case "reset":
-      return `${name} at ${hosts} closed the connection before the response was complete`;
-    case "dns":
-      return `the host name of ${hosts} cannot be resolved`;
-    case "unreachable":
-      return `no network route to ${hosts}`;
-    case "tls":
-      return `no TLS connection to ${hosts}: ${describeTlsError(error)}`;
-    case "invalid_response":
-      return `${name} at ${hosts} sent an invalid HTTP response (${error.message})`;
-    case "network":
-      return `the request to ${hosts} failed: ${error.message}`;
-  }
-}
+const MESSAGES: Readonly<Record<NetworkFailureCode, (peer: Peer, error: Error) => string>> = {
+  refused: ({ hosts }) => `connection refused: nothing listens on ${hosts}`,
+  timeout: ({ hosts }) => `connecting to ${hosts} timed out`,
+  reset: ({ name, hosts }) => `${name} at ${hosts} closed the connection before the response was complete`,
+  dns: ({ hosts }) => `the host name of ${hosts} cannot be resolved`,
+  unreachable: ({ hosts }) => `no network route to ${hosts}`,
+  tls: ({ hosts }, error) => `no TLS connection to ${hosts}: ${describeTlsError(error)}`,
+  invalid_response: ({ name, hosts }, error) => `${name} at ${hosts} sent an invalid HTTP response (${error.message})`,
+  network: ({ hosts }, error) => `the request to ${hosts} failed: ${error.message}`,
+};
 
 /** Where `localhost` may not be what the user means: inside a container, or on the Linux side of Windows. */
 export type HostKind = "plain" | "container" | "wsl";

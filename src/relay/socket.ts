@@ -97,7 +97,7 @@ export class PlatformSocket {
       this.#tcp = response.socket;
     });
     this.#socket.on("unexpected-response", (_request, response) => {
-      readUpgradeRejection(response, (rejection) =>
+      void readUpgradeRejection(response).then((rejection) =>
         this.#end({ reason: { code: "http_status", message: rejection.message }, rejection }),
       );
     });

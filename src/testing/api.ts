@@ -48,9 +48,7 @@ export class ApiClient {
   /** Sends one request. Rejects with PlatformError for an error response. */
   async request<Result = Body>(method: string, path: string, body?: object): Promise<Result> {
     const response = await this.open(method, path, body);
-    let text = "";
-    for await (const chunk of response.setEncoding("utf8")) text += chunk as string;
-    const json: unknown = JSON.parse(text);
+    const json = await bodyOf(response);
     if (response.statusCode! < 400) return json as Result;
     throw new PlatformError(`${method} ${path}`, json as Problem);
   }
@@ -65,4 +63,10 @@ export class ApiClient {
       request.once("response", resolve).once("error", reject).end(content);
     });
   }
+}
+
+export async function bodyOf(response: IncomingMessage): Promise<unknown> {
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk as string;
+  return JSON.parse(text);
 }

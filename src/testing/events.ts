@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { valueAt } from "../contract/json.ts";
 import type { WebhookEvent, WebhookEventType } from "../webhooks/index.ts";
-import { type ApiClient, PlatformError, type Problem } from "./api.ts";
+import { type ApiClient, bodyOf, PlatformError, type Problem } from "./api.ts";
 import { after, millisecondsOf } from "./time.ts";
 
 /** What an event must have. */
@@ -32,7 +32,7 @@ export class EventWatch {
   ): Promise<WebhookEvent<Type>> {
     const milliseconds = millisecondsOf(within);
     const stream = await this.#api.open("GET", `/v1/events/stream?after=-${EVER}`);
-    if (stream.statusCode !== 200) throw new PlatformError("GET /v1/events/stream", await problemOf(stream));
+    if (stream.statusCode !== 200) throw new PlatformError("GET /v1/events/stream", (await bodyOf(stream)) as Problem);
     let isOver = false;
     const cancel = after(milliseconds, () => {
       isOver = true;
@@ -72,12 +72,6 @@ async function* eventsOf(stream: IncomingMessage): AsyncGenerator<WebhookEvent, 
       }
     }
   }
-}
-
-async function problemOf(response: IncomingMessage): Promise<Problem> {
-  let text = "";
-  for await (const chunk of response.setEncoding("utf8")) text += chunk as string;
-  return JSON.parse(text) as Problem;
 }
 
 function matches<Type extends WebhookEventType>(event: WebhookEvent<Type>, where: Where<Type>): boolean {

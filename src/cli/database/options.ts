@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { wholeNumber } from "../arguments/values.ts";
 import { type Flag, flag } from "../command.ts";
 
 /** How the platform uses a PostgreSQL database. */
@@ -12,7 +13,7 @@ export interface PostgresOptions {
 
 export const POSTGRES_FLAGS: readonly Flag[] = [
   flag("--database-pool <number>", "Maximum number of PostgreSQL connections (default: 16)", {
-    parse: parseCount,
+    parse: wholeNumber(2, 9999),
     hidden: true,
   }),
   flag("--database-timeout <seconds>", "PostgreSQL statement timeout (default: 5)", {
@@ -22,12 +23,6 @@ export const POSTGRES_FLAGS: readonly Flag[] = [
   flag("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: the system's)"),
   flag("--master-key-file <file>", "File that contains the master key; SERVICE_MASTER_KEY contains the key itself"),
 ];
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (/^\d{1,4}$/.test(text) && count >= 2) return count;
-  throw new InvalidArgumentError("Must be a number from 2 to 9999.");
-}
 
 export function parseSeconds(text: string): number {
   if (/^\d{1,4}(\.\d{1,3})?$/.test(text)) return Number(text);

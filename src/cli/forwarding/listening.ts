@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../network/clock.ts";
 import type { ForwardingOptions } from "../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../relay/port-advisor.ts";
@@ -10,7 +9,7 @@ import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/assignments.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
-import { asUsage, endStream, SilentExit, UserError } from "../errors.ts";
+import { asUsage, endStream, orAborted, SilentExit, UserError } from "../errors.ts";
 import { SECRET_VARIABLE } from "../receivers/secrets.ts";
 import type { ChildCommand, ChildEnd } from "../process/foreground.ts";
 import { exampleFor } from "./example.ts";
@@ -205,12 +204,8 @@ export class Listening {
 
   /** Lets retries follow the end of the command: only a forward that fails for good is a failure. */
   async #awaitRetries(): Promise<void> {
-    const { signal } = this.#context;
-    const limit = new AbortController();
-    const end = AbortSignal.any([signal, limit.signal]);
-    const isOver = delay(MAX_RETRIES_MS, undefined, { signal: end }).catch(() => {});
-    await Promise.race([this.#run.settled(), this.#run.ended, isOver]);
-    limit.abort();
+    const limit = AbortSignal.any([this.#context.signal, AbortSignal.timeout(MAX_RETRIES_MS)]);
+    await orAborted(Promise.race([this.#run.settled(), this.#run.ended]), limit).catch(() => {});
   }
 
   async #readClock(): Promise<void> {

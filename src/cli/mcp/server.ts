@@ -23,9 +23,9 @@ import type { Scope } from "../../contract/scopes.ts";
 import { UsageError } from "../errors.ts";
 import { failureOf } from "../failure.ts";
 import { API_TOOLS, type Tool, type ToolSession } from "./tool.ts";
-import { EXPLAIN_TOOLS, TRIGGER_TOOLS, WAIT_TOOLS } from "./tools/composed.ts";
+import { COMPOSED_TOOLS } from "./tools/composed.ts";
 
-const TOOLS: readonly Tool[] = [...API_TOOLS, ...TRIGGER_TOOLS, ...WAIT_TOOLS, ...EXPLAIN_TOOLS];
+const TOOLS: readonly Tool[] = [...API_TOOLS, ...COMPOSED_TOOLS];
 
 /** What a server needs from its transport. */
 interface Served extends Pick<ToolSession, "client" | "now" | "uuid" | "runnable"> {

@@ -13,6 +13,12 @@ export function remoteReceivers({ forward: { to, routes = {} } = {} }: Project):
   return [...new Set(urls.filter(({ hostname }) => !isThisMachine(hostname)).map(({ origin }) => origin))];
 }
 
+/** Returns the target on this machine that the project file sends events to. */
+export function localTargetOf({ forward: { to } = {} }: Project): string | undefined {
+  if (to === undefined || !isThisMachine(parseTarget(String(to)).url.hostname)) return undefined;
+  return String(to);
+}
+
 /**
  * Throws ProjectFileError if the user has not allowed the project file to send events to other machines: it may come with
  * someone else's repository.

@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import { SIGNING_SECRET_PREFIX } from "../../contract/credentials.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import { createIdGenerator } from "../../contract/ids.ts";
+import { isRecord, parseJson, valueAt } from "../../contract/json.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
+import { rewriteJson } from "../../contract/rewrite-json.ts";
 import type { Clock } from "../../receiver-check/exchange.ts";
 import { PROVIDER_PAYLOADS } from "../../receiver-check/provider-payloads.ts";
 import { UnreachableError } from "../../receiver-check/checks/accepting.ts";
@@ -11,6 +13,8 @@ import { Template, TemplateError } from "../../receiver-check/samples.ts";
 import { parseTarget, TargetError } from "../../relay/targets.ts";
 import { SignatureError } from "../../webhooks/index.ts";
 import { type Scheme, SCHEMES, sign } from "../../webhooks/schemes.ts";
+import { assign } from "../arguments/assignments.ts";
+import { objectOfPairs, type Pair } from "../arguments/repeated.ts";
 import { parseEventType } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
 import { asUsage, EXIT_CODES, UsageError, UserError } from "../errors.ts";
@@ -133,4 +137,26 @@ export function samplePayload(
     headers: header === undefined || type === undefined ? [] : [header, found[0]],
     notice: `Sending a sample of ${scheme.name}: ${found[0]}.${others} To send your own payload, pass --payload.`,
   };
+}
+
+/** Returns JSON with the values of `--set`. Throws UsageError if it has no place for one. */
+export function withValues(bytes: Buffer, changes: readonly Pair[]): Buffer {
+  if (changes.length === 0) return bytes;
+  objectOfPairs(changes, "--set");
+  const text = bytes.toString("utf8");
+  const value = parseJson(text);
+  if (!isRecord(value)) throw new UsageError("--set: the payload is not a JSON object");
+  for (const [path] of changes) assertPath(value, path);
+  const withChanges = (object: unknown): unknown =>
+    changes.reduce((result, [path, given]) => assign(result, path, given), object as Record<string, unknown>);
+  return Buffer.from(rewriteJson(text, withChanges));
+}
+
+function assertPath(value: unknown, path: string): void {
+  if (valueAt(value, path) !== undefined) return;
+  const parent = path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : "";
+  const inner = parent === "" ? value : valueAt(value, parent);
+  const names = typeof inner === "object" && inner !== null ? Object.keys(inner) : [];
+  const hint = `${parent === "" ? "The payload" : parent} has: ${names.slice(0, 20).join(", ")}`;
+  throw new UsageError(`--set: the payload has no ${path}`, names.length === 0 ? {} : { hint });
 }

@@ -49,16 +49,22 @@ export async function beginAuthorization(
  * AuthorizationError: `access_denied` if the user denied it.
  */
 export async function finishAuthorization(
-  { config, issuer, signal }: AuthorizationServer,
+  server: AuthorizationServer,
   { state, verifier }: Authorization,
   callback: URL,
 ): Promise<TokenSet> {
-  try {
-    const checks = { expectedState: state, pkceCodeVerifier: verifier };
-    return readTokens(await openid.authorizationCodeGrant(config, callback, checks));
-  } catch (error) {
+  const checks = { expectedState: state, pkceCodeVerifier: verifier };
+  return readTokens(await explained(server, openid.authorizationCodeGrant(server.config, callback, checks)));
+}
+
+/** Describes what rejects a call of the protocol library. */
+async function explained<Result>(
+  { issuer, signal }: Pick<AuthorizationServer, "issuer" | "signal">,
+  call: Promise<Result>,
+): Promise<Result> {
+  return await call.catch((error: unknown) => {
     throw authorizationErrorOf(error, issuer, signal);
-  }
+  });
 }
 
 /** The tokens of a grant, from the token endpoint. */
@@ -83,20 +89,12 @@ const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 /** Rotates a refresh token. Rejects with AuthorizationError `invalid_grant` if the session was revoked or has expired. */
 export async function refreshTokens(server: AuthorizationServer, refreshToken: string): Promise<TokenSet> {
-  try {
-    return readTokens(await openid.refreshTokenGrant(server.config, refreshToken));
-  } catch (error) {
-    throw authorizationErrorOf(error, server.issuer, server.signal);
-  }
+  return readTokens(await explained(server, openid.refreshTokenGrant(server.config, refreshToken)));
 }
 
 /** Revokes a token (RFC 7009); a refresh token revokes its whole grant. */
 export async function revokeToken(server: AuthorizationServer, token: string): Promise<void> {
-  try {
-    await openid.tokenRevocation(server.config, token);
-  } catch (error) {
-    throw authorizationErrorOf(error, server.issuer, server.signal);
-  }
+  await explained(server, openid.tokenRevocation(server.config, token));
 }
 
 /** Returns the tokens of a response. Throws AuthorizationError if a member is missing, which a later command would need. */
@@ -137,18 +135,12 @@ const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 
 /** Requests a device and user code (RFC 8628). */
 export async function beginDeviceAuthorization(
-  { config, issuer, signal }: AuthorizationServer,
+  server: AuthorizationServer,
   { scopes, environment }: AuthorizationParameters,
 ): Promise<DeviceAuthorization> {
-  let response: openid.DeviceAuthorizationResponse;
-  try {
-    response = await openid.initiateDeviceAuthorization(config, {
-      scope: scopes.map(oauthScopeName).join(" "),
-      [ENVIRONMENT_PARAMETER]: environment,
-    });
-  } catch (error) {
-    throw authorizationErrorOf(error, issuer, signal);
-  }
+  const { config, issuer } = server;
+  const parameters = { scope: scopes.map(oauthScopeName).join(" "), [ENVIRONMENT_PARAMETER]: environment };
+  const response = await explained(server, openid.initiateDeviceAuthorization(config, parameters));
   const { verification_uri, verification_uri_complete, user_code, expires_in } = response;
   assertSameOrigin(verification_uri, "verification_uri", issuer);
   if (verification_uri_complete !== undefined) {

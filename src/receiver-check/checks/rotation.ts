@@ -1,7 +1,7 @@
-import { acceptedAll, type Check, skipped } from "../check.ts";
+import { acceptedAll, type Check, type Finding, skipped } from "../check.ts";
 import { termsOf } from "../signing-mistake.ts";
 import type { Provider } from "../samples.ts";
-import type { Subject } from "../subject.ts";
+import type { Deviation, Subject } from "../subject.ts";
 
 const COMMON = {
   group: "Rotation",
@@ -11,6 +11,10 @@ const COMMON = {
 /** The other secret of the rotation: the receiver's own if both are known, else an unknown one. */
 function other({ secrets }: Subject): string {
   return secrets.previous ?? secrets.foreign;
+}
+
+async function accepts(subject: Subject, sent: string, deviation: Deviation): Promise<Finding> {
+  return acceptedAll(sent, [{ name: "", response: await subject.deliver(subject.sample(), deviation) }]);
 }
 
 /** A single signature can be that of one secret only, so these need a list. */
@@ -35,25 +39,19 @@ export function rotation(provider: Provider): readonly Check[] {
       ...inList(provider),
       id: "two-signatures-own-first",
       title: `Accepts two ${signatures}, its own first`,
-      async run(subject) {
-        const secrets = [subject.secrets.current, other(subject)];
-        const response = await subject.deliver(subject.sample(), { secrets });
-        return acceptedAll("A delivery signed with the receiver's secret, then with the other one", [
-          { name: "own first", response },
-        ]);
-      },
+      run: (subject) =>
+        accepts(subject, "A delivery signed with the receiver's secret, then with the other one", {
+          secrets: [subject.secrets.current, other(subject)],
+        }),
     },
     {
       ...inList(provider),
       id: "two-signatures-own-second",
       title: `Accepts two ${signatures}, its own second`,
-      async run(subject) {
-        const secrets = [subject.secrets.foreign, subject.secrets.current];
-        const response = await subject.deliver(subject.sample(), { secrets });
-        return acceptedAll("A delivery signed with another secret, then with the receiver's", [
-          { name: "own second", response },
-        ]);
-      },
+      run: (subject) =>
+        accepts(subject, "A delivery signed with another secret, then with the receiver's", {
+          secrets: [subject.secrets.foreign, subject.secrets.current],
+        }),
     },
     {
       ...COMMON,
@@ -67,8 +65,7 @@ export function rotation(provider: Provider): readonly Check[] {
         const sent = "A delivery signed with the second secret alone";
         if (previous === undefined)
           return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
-        const response = await subject.deliver(subject.sample(), { secrets: [previous] });
-        return acceptedAll(sent, [{ name: "previous", response }]);
+        return await accepts(subject, sent, { secrets: [previous] });
       },
     },
     {
@@ -77,18 +74,14 @@ export function rotation(provider: Provider): readonly Check[] {
       title: "Ignores unknown schemes",
       explanation: "The header is a list, to which the signatures of a future scheme may be added.",
       fix: `Read ${scheme.timestamp?.prefix === undefined ? `the items that begin with \`${prefix}\`` : `the names ${t} and ${v1}`}, and ignore all others.`,
-      async run(subject) {
-        const response = await subject.deliver(subject.sample(), {
+      run: (subject) =>
+        accepts(subject, "A valid delivery whose header also contains v0 and v2", {
           header: (right) => {
             const items = right.split(separator);
             items.splice(-1, 0, `v0${joint}${"0".repeat(64)}`);
             return [...items, `v2${joint}c29tZXRoaW5nIG5ldw`].join(separator);
           },
-        });
-        return acceptedAll("A valid delivery whose header also contains v0 and v2", [
-          { name: "unknown schemes", response },
-        ]);
-      },
+        }),
     },
   ];
 }

@@ -143,24 +143,13 @@ function countLines(rows: Readonly<Record<string, number | null>>, output: Conte
 }
 
 /** Returns a line for each table: its name, its count, and what follows. */
-function alignedLines(
-  tables: readonly (readonly [name: string, count: string, ...rest: string[]])[],
-  { terminal }: Context["output"],
-): string[] {
+function alignedLines(tables: readonly (readonly string[])[], { terminal }: Context["output"]): string[] {
   if (!terminal) return tables.map((cells) => cells.join("\t"));
-  const width = (at: 0 | 1): number => Math.max(...tables.map((cells) => cells[at].length));
+  const width = (at: 0 | 1): number => Math.max(...tables.map((cells) => cells[at]!.length));
   const [nameWidth, countWidth] = [width(0), width(1)];
-  return tables.map(([name, count, ...rest]) =>
+  return tables.map(([name = "", count = "", ...rest]) =>
     [name.padEnd(nameWidth), count.padStart(countWidth), ...rest].join("  "),
   );
-}
-
-function copiedCells({
-  name,
-  rows,
-  checksum,
-}: Awaited<ReturnType<typeof copyDatabase>>[number]): [string, string, string] {
-  return [name, String(rows), checksum.slice(0, 16)];
 }
 
 /** Returns 3,727,360 for 3727360. */
@@ -228,7 +217,8 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
       });
       if (output.json) await output.document({ from: file, to: describeDatabase(to), tables });
       else {
-        for (const line of alignedLines(tables.map(copiedCells), output)) output.line(line);
+        const cells = tables.map(({ name, rows, checksum }) => [name, String(rows), checksum.slice(0, 16)]);
+        for (const line of alignedLines(cells, output)) output.line(line);
         output.success(`Copied ${file} to ${describeDatabase(to)}: row counts and checksums match`);
         output.note("Start the platform with the master key of the SQLite file.");
       }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { collectList } from "../../arguments/repeated.ts";
-import { notEmpty } from "../../arguments/values.ts";
+import { notEmpty, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
@@ -14,7 +14,7 @@ export const command: CommandDefinition = {
   about: "Run the platform in this process: API, OAuth, webhook delivery and dashboard",
   options: [
     flag("--port <number>", "Port of the API; 0 for a free port (default: platform.port of service.yaml, or 4010)", {
-      parse: parsePort,
+      parse: wholeNumber(0, 65_535),
     }),
     flag("--host <address>", "Address to listen on", { default: "127.0.0.1" }),
     flag(
@@ -103,10 +103,4 @@ function parseRate(text: string): number {
   const rate = Number(text);
   if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return rate;
   throw new InvalidArgumentError("Must be a number such as 100, or 0.5 for one request in two seconds.");
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("Must be a port number from 0 to 65535.");
 }

@@ -19,18 +19,16 @@ import type { Model } from "./model.ts";
 /** Terminals ignore longer clipboard contents. */
 const MAX_CLIPBOARD_BYTES = 100_000;
 
-export interface ActionsOptions {
-  context: Context;
-  model: Model;
-  screen: FullScreen;
-}
-
 /** The actions of keys on the selected event. Each reports its result. */
 export class Actions {
-  readonly #options: ActionsOptions;
+  readonly #context: Context;
+  readonly #model: Model;
+  readonly #screen: FullScreen;
 
-  constructor(options: ActionsOptions) {
-    this.#options = options;
+  constructor(context: Context, model: Model, screen: FullScreen) {
+    this.#context = context;
+    this.#model = model;
+    this.#screen = screen;
   }
 
   /** Resolves once it is done: for an edit, once the editor has exited and the screen is restored. Never rejects. */
@@ -42,89 +40,81 @@ export class Actions {
       else if (key === "t") this.#saveAsFixture(row);
       else if (key === "o") await this.#openInDashboard(row);
     } catch (error) {
-      this.#say((error as Error).message, "warn");
+      this.#model.say((error as Error).message, "warn");
     }
   }
 
   /** Resends every shown event whose last delivery failed. */
   resendFailed(): void {
-    const { model } = this.#options;
-    const { shown: failed, hidden } = model.failed();
+    const { shown: failed, hidden } = this.#model.failed();
     if (failed.length === 0 && hidden > 0) {
-      return this.#say(`Nothing to resend: the filter hides ${counted(hidden, "failed event")}`);
+      return this.#model.say(`Nothing to resend: the filter hides ${counted(hidden, "failed event")}`);
     }
     if (failed.length === 0) {
-      const { resolved } = model.history.totals;
-      return this.#say(`Nothing to resend: ${resolved > 0 ? "no failure is left" : "no delivery has failed"}`);
+      const { resolved } = this.#model.history.totals;
+      return this.#model.say(`Nothing to resend: ${resolved > 0 ? "no failure is left" : "no delivery has failed"}`);
     }
     try {
       for (const { event } of failed) this.#send(event, "resent");
       const more = hidden === 0 ? "" : `, not the ${hidden} that the filter hides`;
-      if (failed.length > 1 || hidden > 0) this.#say(`Resending ${counted(failed.length, "failed event")}${more}`);
+      if (failed.length > 1 || hidden > 0)
+        this.#model.say(`Resending ${counted(failed.length, "failed event")}${more}`);
     } catch (error) {
-      this.#say((error as Error).message, "warn");
+      this.#model.say((error as Error).message, "warn");
     }
   }
 
   async #edit({ event }: Row, isOver: () => boolean): Promise<void> {
-    const { context, model, screen } = this.#options;
-    model.feed.assertEditable(event);
-    screen.leave();
+    this.#model.feed.assertEditable(event);
+    this.#screen.leave();
     try {
-      this.#send(model.feed.edited(event, await editBody(event.body, context)), "edited");
+      this.#send(this.#model.feed.edited(event, await editBody(event.body, this.#context)), "edited");
     } finally {
-      if (!isOver()) screen.enter();
+      if (!isOver()) this.#screen.enter();
     }
   }
 
   #copyAsCurl({ event, outcome }: Row): void {
-    const { model, screen } = this.#options;
-    if (outcome === undefined) return this.#say("Cannot copy: no request was sent yet", "warn");
-    if (event.bytes !== undefined) return this.#say("Cannot copy: the payload is not text", "warn");
-    const headers = model.feed.sign(event, outcome.headers);
+    if (outcome === undefined) return this.#model.say("Cannot copy: no request was sent yet", "warn");
+    if (event.bytes !== undefined) return this.#model.say("Cannot copy: the payload is not text", "warn");
+    const headers = this.#model.feed.sign(event, outcome.headers);
     const encoded = Buffer.from(curlCommand(outcome.url, headers, event.body)).toString("base64");
     if (encoded.length > MAX_CLIPBOARD_BYTES) {
-      return this.#say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
+      return this.#model.say("Cannot copy: the payload is too large for a terminal's clipboard", "warn");
     }
-    screen.send(`\u001b]52;c;${encoded}\u0007`);
-    this.#say("Sent to the terminal's clipboard as cURL (OSC 52)", "good");
+    this.#screen.send(`\u001b]52;c;${encoded}\u0007`);
+    this.#model.say("Sent to the terminal's clipboard as cURL (OSC 52)", "good");
   }
 
   #saveAsFixture({ event }: Row): void {
     try {
-      const name = saveFixture(event, this.#options.context.cwd);
+      const name = saveFixture(event, this.#context.cwd);
       const command = shellCommand`service trigger --fixture ${name}`;
-      this.#say(`Saved ${name}. To create this event: ${this.#options.context.output.runnable(command)}`, "good");
+      this.#model.say(`Saved ${name}. To create this event: ${this.#context.output.runnable(command)}`, "good");
     } catch (error) {
-      this.#say(`Cannot save a fixture: ${(error as Error).message}`, "bad");
+      this.#model.say(`Cannot save a fixture: ${(error as Error).message}`, "bad");
     }
   }
 
   async #openInDashboard({ event }: Row): Promise<void> {
-    const { context, model } = this.#options;
-    const { href } = urlOf(model.feed.platform!, `/dashboard/sandbox/events/${encodeURIComponent(event.id)}`);
-    const reason = whyNoBrowser(context);
-    if (reason === undefined && (await context.openBrowser(href))) return this.#say(`Opened ${href}`, "good");
-    this.#say(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}: ${href}`, "warn");
+    const { href } = urlOf(this.#model.feed.platform!, `/dashboard/sandbox/events/${encodeURIComponent(event.id)}`);
+    const reason = whyNoBrowser(this.#context);
+    if (reason === undefined && (await this.#context.openBrowser(href)))
+      return this.#model.say(`Opened ${href}`, "good");
+    this.#model.say(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}: ${href}`, "warn");
   }
 
   #send(event: Row["event"], copy: "resent" | "edited"): void {
-    const { model } = this.#options;
-    const number = model.feed.resend(event, model.history.attemptsOf(event.id) + 1);
+    const number = this.#model.feed.resend(event, this.#model.history.attemptsOf(event.id) + 1);
     if (number === undefined) {
-      const { target, routes } = model.feed.receivers;
+      const { target, routes } = this.#model.feed.receivers;
       const isPrinting = target === undefined && routes.length === 0;
       const reason = isPrinting ? "start again with --forward-to" : "no --forward-to target matches this event";
-      return this.#say(`Cannot resend: ${reason}`, "warn");
+      return this.#model.say(`Cannot resend: ${reason}`, "warn");
     }
-    const how = model.feed.keepsSignature(event) ? " as it was received: its signature is not valid" : "";
-    model.resending(event, copy, number, how);
-    this.#say(model.paused ? "Resent once forwarding resumes (p)" : `Resending ${event.id}`);
-  }
-
-  #say(text: string, style?: "good" | "warn" | "bad"): void {
-    const { model } = this.#options;
-    model.say(text, style);
+    const how = this.#model.feed.keepsSignature(event) ? " as it was received: its signature is not valid" : "";
+    this.#model.resending(event, copy, number, how);
+    this.#model.say(this.#model.paused ? "Resent once forwarding resumes (p)" : `Resending ${event.id}`);
   }
 }
 

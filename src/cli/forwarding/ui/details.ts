@@ -28,7 +28,7 @@ function linesOf(row: Row): Line[] {
   const tags = tagsOf(row);
   const lines: Line[] = [
     [[printable(event.type), "strong"], [`  ${printable(event.id)}`], [tags === "" ? "" : `  ${tags}`, "warn"]],
-    [[row.copy === undefined ? "Received  " : "Sent      ", "dim"], [`${clockTime(at)}${pathOf(row)}`]],
+    labelled(row.copy === undefined ? "Received" : "Sent", [`${clockTime(at)}${pathOf(row)}`]),
     ...(row.copy === undefined ? signatureLines(event) : []),
     ...earlierLines(row),
   ];
@@ -50,41 +50,29 @@ function pathOf({ copy, event: { path = "/" } }: Row): string {
 
 function signatureLines({ verified }: Row["event"]): Line[] {
   if (verified === undefined) return [];
-  if (verified === true)
-    return [
-      [
-        ["Signature ", "dim"],
-        ["valid", "good"],
-      ],
-    ];
+  if (verified === true) return [labelled("Signature", ["valid", "good"])];
   const problem = verified.code === "header_missing" ? "missing" : "invalid";
-  return [
-    [
-      ["Signature ", "dim"],
-      [`${problem}: ${printable(verified.message)}`, "bad"],
-    ],
-  ];
+  return [labelled("Signature", [`${problem}: ${printable(verified.message)}`, "bad"])];
 }
 
 function earlierLines({ earlier }: Row): Line[] {
-  return earlier.map(({ at, number, status, failure, durationMs }) => [
-    [`Attempt ${number} `.padEnd(10), "dim"],
-    [`${clockTime(at)}  ${status ?? failure ?? "failed"} in ${formatDuration(durationMs)}`],
-  ]);
+  return earlier.map(({ at, number, status, failure, durationMs }) =>
+    labelled(`Attempt ${number}`, [
+      `${clockTime(at)}  ${status ?? failure ?? "failed"} in ${formatDuration(durationMs)}`,
+    ]),
+  );
+}
+
+function labelled(label: string, ...spans: Line): Line {
+  return [[`${label} `.padEnd(10), "dim"], ...spans];
 }
 
 /** The result of the last attempt, and what to do about it. */
 function resultLines(row: Row, outcome: ForwardedReport): Line[] {
   const { attempt, durationMs, failure, hint, retryInMs } = outcome;
   const problem = failure?.message ?? acceptedForgery(outcome);
-  const lines: Line[] = [
-    [
-      [`Attempt ${attempt} `.padEnd(10), "dim"],
-      [`${clockTime(row.endedAt)}  `],
-      statusSpan(row),
-      [` in ${formatDuration(durationMs)}`],
-    ],
-  ];
+  const time = `${clockTime(row.endedAt)}  `;
+  const lines = [labelled(`Attempt ${attempt}`, [time], statusSpan(row), [` in ${formatDuration(durationMs)}`])];
   if (problem !== undefined) lines.push([[printable(problem), "bad"]]);
   if (hint !== undefined) lines.push([["hint ", "accent"], [printable(hint)]]);
   if (retryInMs !== undefined) lines.push([[`next attempt at ${clockTime(row.endedAt + retryInMs)}`, "warn"]]);

@@ -54,7 +54,7 @@ export class ListenUi implements Display {
     if (this.#isOver) return;
     const { context, clock } = this.#options;
     this.#model = new Model(feed, clock, this.#screen.size);
-    this.#actions = new Actions({ context, model: this.#model, screen: this.#screen });
+    this.#actions = new Actions(context, this.#model, this.#screen);
     if (this.#others > 0) this.#model.sayOthers(this.#others);
     this.#screen.enter();
     this.#draw();

@@ -12,8 +12,37 @@ import { Event } from "../../../contract/schemas/event.ts";
 import { closed, idOf, nullable } from "../../../contract/schemas/fields.ts";
 
 const MAX_EVENTS = 100;
+const POLL_MILLISECONDS = 500;
+/** Most clients give up a call after a minute. */
+const DEFAULT_SECONDS = 30;
+const MAX_SECONDS = 300;
 
-export const TRIGGER_TOOLS: readonly Tool[] = [
+const Finding = Type.Object({
+  code: Type.String(),
+  subject: Type.String({ description: "ID of the affected object" }),
+  summary: Type.String(),
+  evidence: nullable(Type.String({ description: "What shows it, such as the receiver's response" })),
+  action: nullable(Type.String({ description: "What to do; null if there is nothing to do" })),
+  fix: nullable(Type.String({ description: "The command for it" })),
+});
+
+const objectOf = (description: string) => Type.Unsafe<object>({ type: "object", description });
+
+const ExplanationSchema = Type.Object({
+  object: Type.Literal("explanation"),
+  id: Type.String(),
+  kind: Type.String(),
+  cause: nullable(Type.String({ description: "The code of the first finding" })),
+  findings: Type.Array(Finding, { description: "Causes, most likely first" }),
+  request: nullable(objectOf("The API request that caused it, as get_request_log returns it")),
+  subject: nullable(objectOf("The object as it is now")),
+  event: nullable(objectOf("The event, as get_event returns it")),
+  deliveries: Type.Array(objectOf("A delivery, as get_delivery returns it")),
+  operation: nullable(objectOf("The bulk operation")),
+});
+
+/** Tools that make several API calls. */
+export const COMPOSED_TOOLS: readonly Tool[] = [
   ownTool({
     name: "trigger_event",
     group: "events",
@@ -53,53 +82,6 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
       return count === 1 ? events[0]! : { object: "list", data: events };
     },
   }),
-];
-
-const Finding = Type.Object({
-  code: Type.String(),
-  subject: Type.String({ description: "ID of the affected object" }),
-  summary: Type.String(),
-  evidence: nullable(Type.String({ description: "What shows it, such as the receiver's response" })),
-  action: nullable(Type.String({ description: "What to do; null if there is nothing to do" })),
-  fix: nullable(Type.String({ description: "The command for it" })),
-});
-
-const objectOf = (description: string) => Type.Unsafe<object>({ type: "object", description });
-
-const ExplanationSchema = Type.Object({
-  object: Type.Literal("explanation"),
-  id: Type.String(),
-  kind: Type.String(),
-  cause: nullable(Type.String({ description: "The code of the first finding" })),
-  findings: Type.Array(Finding, { description: "Causes, most likely first" }),
-  request: nullable(objectOf("The API request that caused it, as get_request_log returns it")),
-  subject: nullable(objectOf("The object as it is now")),
-  event: nullable(objectOf("The event, as get_event returns it")),
-  deliveries: Type.Array(objectOf("A delivery, as get_delivery returns it")),
-  operation: nullable(objectOf("The bulk operation")),
-});
-
-export const EXPLAIN_TOOLS: readonly Tool[] = [
-  ownTool({
-    name: "explain",
-    group: "explain",
-    description:
-      "Explain an ID (evt_, dlv_, req_, cus_, ord_, pay_, we_ or blk_): its API request, object, event, deliveries and " +
-      "attempts, the likely cause of a failure as a stable code, and the command that fixes it.",
-    scopes: [["events:read", "deliveries:read", "request_logs:read"]],
-    effect: "reads",
-    output: ExplanationSchema,
-    input: closed({ id: Type.String({ description: "The ID to explain" }) }),
-    run: async ({ id }, { client, runnable }) => (await explain(client, id, { runnable })).explanation,
-  }),
-];
-
-const POLL_MILLISECONDS = 500;
-/** Most clients give up a call after a minute. */
-const DEFAULT_SECONDS = 30;
-const MAX_SECONDS = 300;
-
-export const WAIT_TOOLS: readonly Tool[] = [
   ownTool({
     name: "wait_for_event",
     group: "events",
@@ -149,5 +131,17 @@ export const WAIT_TOOLS: readonly Tool[] = [
         await delay(POLL_MILLISECONDS, undefined, { signal });
       }
     },
+  }),
+  ownTool({
+    name: "explain",
+    group: "explain",
+    description:
+      "Explain an ID (evt_, dlv_, req_, cus_, ord_, pay_, we_ or blk_): its API request, object, event, deliveries and " +
+      "attempts, the likely cause of a failure as a stable code, and the command that fixes it.",
+    scopes: [["events:read", "deliveries:read", "request_logs:read"]],
+    effect: "reads",
+    output: ExplanationSchema,
+    input: closed({ id: Type.String({ description: "The ID to explain" }) }),
+    run: async ({ id }, { client, runnable }) => (await explain(client, id, { runnable })).explanation,
   }),
 ];

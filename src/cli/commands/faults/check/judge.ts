@@ -15,7 +15,6 @@ interface Rule {
   id: string;
   title: string;
   group: string;
-  rule: string;
   explanation: string;
   fix: string;
   judge: (run: Run) => Verdict;
@@ -47,7 +46,6 @@ const RULES: readonly Rule[] = [
     id: "retries-errors",
     title: "Retries after 429, 500, 502 and 503",
     group: "Retries",
-    rule: FAULTS,
     explanation: "These responses say that the request may succeed later. A client that gives up loses it.",
     fix: "Send the request again, with the same Idempotency-Key, a few times with growing waits.",
     judge: (run) => judgeRetries(run, ({ fault }) => fault?.effect === "status"),
@@ -56,7 +54,6 @@ const RULES: readonly Rule[] = [
     id: "retries-connections",
     title: "Retries after a closed connection",
     group: "Retries",
-    rule: FAULTS,
     explanation: "Connections break. The request may have taken effect or not, and only a retry finds out.",
     fix: "Treat a closed connection and a truncated response like a 503.",
     judge: (run) => judgeRetries(run, ({ fault }) => isCut(fault)),
@@ -65,7 +62,6 @@ const RULES: readonly Rule[] = [
     id: "waits",
     title: "Waits as long as Retry-After says",
     group: "Retries",
-    rule: FAULTS,
     explanation: "A client that retries sooner keeps an overloaded API overloaded.",
     fix: "After a 429 or 503 with Retry-After, wait that many seconds before the retry.",
     judge(run) {
@@ -90,7 +86,6 @@ const RULES: readonly Rule[] = [
     id: "no-retry-of-400",
     title: "Does not retry a 400",
     group: "Retries",
-    rule: FAULTS,
     explanation: "The same request is rejected again, however often it is sent.",
     fix: "Retry 429 and 5xx only; report other errors to the caller.",
     about: { isIncluded: isRejected, none: "The command sent no invalid request" },
@@ -108,7 +103,6 @@ const RULES: readonly Rule[] = [
     id: "sends-key",
     title: "Sends an Idempotency-Key with every POST",
     group: "Idempotency",
-    rule: FAULTS,
     explanation: "Without a key, a retry cannot be told from a second order.",
     fix: "Send a new Idempotency-Key (a UUID) with each POST, and the same one with its retries.",
     about: POSTS,
@@ -124,7 +118,6 @@ const RULES: readonly Rule[] = [
     id: "creates-once",
     title: "Creates nothing twice when a response is lost",
     group: "Idempotency",
-    rule: FAULTS,
     explanation: "The first request took effect, although its response was lost. The retry took effect again.",
     fix: "Retry with the Idempotency-Key of the first request: the response is then that of the first one.",
     about: POSTS,
@@ -146,7 +139,6 @@ const RULES: readonly Rule[] = [
     id: "succeeds",
     title: "Succeeds despite the faults",
     group: "Result",
-    rule: FAULTS,
     explanation: "Each fault was followed by requests without one, so that a client that retries succeeds.",
     fix: "Fix the other failures first. Then run the command with the seed, and read its output.",
     judge: ({ exitCode, seed }) => ({
@@ -171,6 +163,7 @@ export function judgeRuns(runs: readonly Run[]): Check[] {
     const more = broken.length > 1 ? `, and ${broken.length - 1} more` : "";
     return {
       ...rule,
+      rule: FAULTS,
       level: "required",
       status,
       sent: counted(tested, "case"),

@@ -8,11 +8,11 @@ import {
   performCheck,
   type SamplePayload,
   samplePayload,
+  withValues,
 } from "../../../receivers/check.ts";
 import { checkLine, printReport, testCasesOf } from "../../../terminal/check-report.ts";
 import { writeJunit } from "../../../terminal/junit.ts";
 import { parseHeaders } from "../../../arguments/headers.ts";
-import { withValues } from "../../../receivers/payload.ts";
 import type { Pair } from "../../../arguments/repeated.ts";
 import { type SchemeFlag, schemeNamed } from "../../../receivers/scheme.ts";
 import { NO_SECRET, SECRET_VARIABLE, type SecretFlags, secretsIfKnown } from "../../../receivers/secrets.ts";

@@ -42,6 +42,12 @@ export async function buildGuides(root, folder) {
   const anchors = new Map(
     pages.flatMap(({ file, name, text }) => sectionsOf(text).map(({ id }) => [`${file}#${id}`, `${name}.html#${id}`])),
   );
+  const operations = new Map(
+    OPERATIONS.map(({ name, method, path }) => [
+      `${method} ${path}`,
+      `/docs/reference/${referenceName(RESOURCES[kindOfPath(path)].labels)}.html#${name}`,
+    ]),
+  );
   const entries = [
     ...sectionsOf(introduction("", "")).map(({ id, heading, words }) => ({
       title: heading,
@@ -49,10 +55,10 @@ export async function buildGuides(root, folder) {
       url: `/docs#${id}`,
       words,
     })),
-    ...OPERATIONS.map(({ name, summary, details = "", method, path }) => {
+    ...OPERATIONS.map(({ summary, details = "", method, path }) => {
+      const route = `${method} ${path}`;
       const { labels } = RESOURCES[kindOfPath(path)];
-      const url = `/docs/reference/${referenceName(labels)}.html#${name}`;
-      return { title: summary, page: `API: ${labels}`, url, words: `${details} ${method} ${path}` };
+      return { title: summary, page: `API: ${labels}`, url: operations.get(route), words: `${details} ${route}` };
     }),
     ...EVENT_TYPES.map((type) => {
       const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());
@@ -62,7 +68,7 @@ export async function buildGuides(root, folder) {
   ];
   for (const [i, page] of [home, ...pages].entries()) {
     const tokens = markdown.parse(page.text, {});
-    prepare(tokens, page, anchors, ERRORS);
+    prepare(tokens, page, { anchors, errors: ERRORS, operations });
     const rendered = markdown.renderer.render(tokens, markdown.options, {});
     // Both may be wider than the page, and are then scrolled with the keyboard, too.
     const scrolled = rendered
@@ -177,7 +183,7 @@ function rowsOf(text, page, errors) {
 }
 
 /** Gives headings their anchors, and links the files that they lead to on this site. */
-function prepare(tokens, { file, text }, anchors, errors) {
+function prepare(tokens, { file, text }, { anchors, errors, operations }) {
   const isPart = !/^# /m.test(text);
   for (const [i, token] of tokens.entries()) {
     // A part of a longer file begins with a heading of the second level.
@@ -201,6 +207,14 @@ function prepare(tokens, { file, text }, anchors, errors) {
     for (const child of file === "README.md" ? (token.children ?? []) : []) {
       if (child.type === "code_inline" && /^\/(docs|openapi\.json)$/.test(child.content))
         [child.type, child.content] = ["html_inline", `<a href="${child.content}"><code>${child.content}</code></a>`];
+    }
+    // The operations of a command.
+    if (file === "commands.md" && token.content.startsWith("API: ")) {
+      for (const child of token.children) {
+        const url = child.type === "code_inline" ? operations.get(child.content) : undefined;
+        if (url !== undefined)
+          [child.type, child.content] = ["html_inline", `<a href="${url}"><code>${child.content}</code></a>`];
+      }
     }
     for (const link of (token.children ?? []).filter(({ type }) => type === "link_open"))
       link.attrSet("href", linkOf(link.attrGet("href"), file, anchors));

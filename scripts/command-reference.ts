@@ -5,8 +5,11 @@ import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, usageOf } from "../src/cli/help-layout.ts";
 import { withCommandName } from "../src/cli/process-io.ts";
+import { commandPath, operationCommand } from "../src/contract/operation-commands.ts";
+import { OPERATIONS } from "../src/contract/operations.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
-import { COMMAND_GUIDES, COMMAND_OUTPUTS } from "./command-guides.ts";
+import { COMMAND_GUIDES } from "./command-guides.ts";
+import { COMMAND_OUTPUTS, type Output } from "./command-outputs.ts";
 
 const program = addGlobalOptions(new ParsedCommand("service"));
 const sections: string[] = [];
@@ -47,22 +50,34 @@ function describe(command: Command, level: number, guide = ""): string {
       `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${argument.description}`,
   );
   const output = COMMAND_OUTPUTS[pathOf(command)];
-  const note = output?.needs === undefined ? "" : ` needs ${output.needs}`;
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),
     guide,
+    operationsOf(pathOf(command)),
     `\`\`\`text needs arguments\n${inProject(usageOf(command))}\n\`\`\``,
     operands.join("\n"),
     examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
-    output === undefined
-      ? ""
-      : `\`\`\`sh${note}\n${inProject(output.command)}\n\`\`\`\n\n\`\`\`text${note}\n${inProject(output.prints)}\n\`\`\``,
+    output === undefined ? "" : outputOf(output),
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fields?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** The API's operations that a command sends; on the site, they are links. */
+function operationsOf(path: string): string {
+  const routes = OPERATIONS.filter((operation) => {
+    const { text } = operationCommand(operation) ?? {};
+    return text !== undefined && commandPath(text) === path;
+  }).map(({ method, path: address }) => `\`${method} ${address}\``);
+  return routes.length === 0 ? "" : `API: ${routes.join(", ")}`;
+}
+
+function outputOf({ command, meanwhile, prints }: Output): string {
+  const other = meanwhile === undefined ? "" : `\n# in another terminal: ${meanwhile}`;
+  return `\`\`\`sh needs a platform\n${inProject(command + other)}\n\`\`\`\n\n\`\`\`text needs a platform\n${inProject(prints)}\n\`\`\``;
 }
 
 /** Returns text with its commands as a reader types them who has the package in a project. */

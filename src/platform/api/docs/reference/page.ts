@@ -1,8 +1,17 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
+import { commandPath, operationCommand } from "../../../../contract/operation-commands.ts";
 import { inProject } from "../../../../contract/shell-command.ts";
 import { html, Html } from "../../../http/pages/html.ts";
-import { DOCS_PATH, MISSING_PAGE, narrowLinks, REFERENCE_PATH, type SiteFiles, sitePage } from "../site.ts";
+import {
+  DOCS_PATH,
+  GUIDES_PATH,
+  MISSING_PAGE,
+  narrowLinks,
+  REFERENCE_PATH,
+  type SiteFiles,
+  sitePage,
+} from "../site.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject, type Schema } from "./document.ts";
@@ -278,6 +287,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
           ${shared.map(({ name }, at) => html`${at > 0 && ", "}<a href="${DOCS_PATH}#${SECTIONS_OF_HEADERS[name]}"><code>${name}</code></a>`)}
         </p>`
       }
+      ${commandLink(operation)}
     </div>
     <div class="code">
       ${
@@ -288,6 +298,17 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
       ${responsePanel(operation.success)} ${errorPanel(operation, baseUrl)}
     </div>
   </article>`;
+}
+
+/** A link to the reference of the command that sends the request. */
+function commandLink({ operationId, method, path }: Operation): Html | undefined {
+  const command = operationCommand({ name: operationId, method, path });
+  if (command === undefined) return undefined;
+  const words = commandPath(command.text);
+  const href = `${GUIDES_PATH}/commands-${words.split(" ")[1]}.html#${words.replaceAll(" ", "-")}`;
+  return html`<p class="type">
+    Command: <a href="${href}"><code>${words}</code></a>
+  </p>`;
 }
 
 /** The attributes of a body, or of each item of an array. */

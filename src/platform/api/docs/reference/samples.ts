@@ -1,4 +1,4 @@
-import { OPERATIONS } from "../../../../contract/operations.ts";
+import { operationCommand } from "../../../../contract/operation-commands.ts";
 import { type Field, kindOfPath, resourceOf } from "../../../../contract/resources.ts";
 import { inProject, shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
@@ -9,9 +9,6 @@ export interface Sample {
   label: string;
   text: string;
 }
-
-/** The command for an operation that is not in the table: it streams. */
-const STREAM = { name: "streamEvents", command: "service events tail" };
 
 /** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
@@ -57,27 +54,14 @@ function node(operation: Operation, baseUrl: string): string {
 /** Returns the command for the request, or `service api` if there is none. */
 function commandOf(operation: Operation): string {
   const { operationId, method, path, body } = operation;
-  const { command } = [...OPERATIONS, STREAM].find(({ name }) => name === operationId) ?? {};
-  if (typeof command === "string") return command.replace("{id}", exampleId(operation));
-  const [, , , ...rest] = path.split("/");
-  const takesId = rest[0] === "{id}";
-  const resource = resourceOf(kindOfPath(path));
-  if (command === null || resource.command === undefined || !(takesId || rest.length === 0)) {
+  const command = operationCommand({ name: operationId, method, path });
+  if (command === undefined) {
     const input = body === undefined ? "" : ` --input - <<< ${shellWord(JSON.stringify(body.example))}`;
     return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
   }
-  const verb = rest[1]?.replaceAll("_", "-") ?? VERBS[`${method}${takesId ? " one" : ""}`];
-  const parts = ["service", resource.command.name, verb, ...(takesId ? [exampleId(operation)] : [])];
-  return [...parts, ...flags(body?.example ?? {}, resource.fields ?? {})].join(" ");
+  const given = command.isExample ? [] : flags(body?.example ?? {}, resourceOf(kindOfPath(path)).fields ?? {});
+  return [command.text.replace("{id}", exampleId(operation)), ...given].join(" ");
 }
-
-const VERBS: Readonly<Record<string, string>> = {
-  GET: "list",
-  POST: "create",
-  "GET one": "get",
-  "PATCH one": "update",
-  "DELETE one": "delete",
-};
 
 function flags(example: object, fields: Readonly<Record<string, Field>>): string[] {
   return Object.entries(example).flatMap(([name, value]) => {

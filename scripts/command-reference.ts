@@ -47,7 +47,7 @@ function describe(command: Command, level: number, guide = ""): string {
   const needsProgram = usage.endsWith(" -- command...");
   const operands = command.registeredArguments.map(
     (argument) =>
-      `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${argument.description}`,
+      `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${escaped(descriptionOf(argument))}`,
   );
   const output = COMMAND_OUTPUTS[pathOf(command)];
   const parts = [

@@ -129,7 +129,7 @@ function describeStatus(status: number): string {
     `### ${status} ${STATUS_CODES[status]}`,
     ...codes.map((code) => {
       const { meaning, cause, remedy, guide } = ERROR_GUIDES[code];
-      return `#### \`${code}\`\n\n${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}${guide === undefined ? "" : `\n- Guide: ${guide}`}`;
+      return `#### \`${code}\`\n\n${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}\n- Guide: ${guide}`;
     }),
   ].join("\n\n");
 }

@@ -179,7 +179,7 @@ function footer(command: Command, isRoot: boolean): string {
     return [
       "For help on a command: service help <command>",
       "Topics: service help environment, exit-codes, formatting or webhooks",
-      "For guides and the API reference: service open docs",
+      "Guides: service open docs. API reference: service open api",
       `The guides as files: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",

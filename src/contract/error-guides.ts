@@ -7,7 +7,7 @@ interface ErrorGuide {
   cause: string;
   remedy: string;
   /** A link to the guide that explains more, as on the pages of docs/. */
-  guide?: string;
+  guide: string;
   /** Members of an example document, in addition to the common ones. */
   example: { detail: string } & Partial<Problem>;
 }
@@ -21,6 +21,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "A field or query parameter has the wrong type or format, is out of range, missing, repeated or unknown. Unknown fields are rejected so that typos do not go unnoticed. Malformed HTTP requests get this code too.",
     remedy:
       "Read `errors`: each entry names a field, as a JSON pointer into the body (`/email`) or as `?name` for a query parameter, and says what is expected. Correct all of them and send the request again, with the same Idempotency-Key if it had one.",
+    guide: "[Errors](using-the-api.md#errors)",
     example: {
       detail: "phone must be an E.164 phone number, + and digits only, such as +442071838750.",
       errors: [
@@ -37,6 +38,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "Besides syntax errors, the API rejects duplicate keys, numbers that would lose digits or have more than 64 characters, bytes that are not UTF-8, unpaired surrogates, control characters, the keys `__proto__` and `prototype`, and more than 32 levels of nesting.",
     remedy: "Create the body with a JSON library. `detail` says what was found, and at which character.",
+    guide: "[The first request](using-the-api.md#the-first-request)",
     example: { detail: 'The key "email" is repeated (at character 29).' },
   },
   invalid_cursor: {
@@ -45,6 +47,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "It was modified or truncated, comes from another list or environment, or the filters have changed: a cursor is only valid with the filters of its request.",
     remedy:
       "Send the `next_cursor` of the previous page unchanged, with the same filters. To change a filter, start again without a cursor.",
+    guide: "[Pagination](using-the-api.md#pagination)",
     example: { detail: "The cursor is not valid for this list with these filters. Start again without it." },
   },
   invalid_header: {
@@ -52,13 +55,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "There is no `Host`, there are two `Authorization` headers, `Content-Length` does not match the body, or a WebSocket requests an unknown subprotocol.",
     remedy: "Correct the header named in `detail`. Often a proxy adds a header of its own.",
+    guide: "[Reverse proxies](proxies.md)",
     example: { detail: "Send exactly one Authorization header." },
   },
   invalid_idempotency_key: {
     meaning: "The Idempotency-Key has an invalid format.",
     cause: "It is empty, longer than 255 characters, or contains a space or a character that is not visible ASCII.",
     remedy: "Send 1 to 255 visible ASCII characters, with or without double quotes. A random UUID is a good key.",
-    guide: "[Writes](concepts.md#writes)",
+    guide: "[Idempotency](using-the-api.md#idempotency)",
     example: { detail: "Idempotency-Key must have 1 to 255 visible ASCII characters, without spaces." },
   },
   unsupported_version: {
@@ -78,6 +82,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The path or the ID is misspelled, the resource was deleted, or it belongs to another account or environment. The API does not distinguish these cases, so that it reveals nothing about other accounts.",
     remedy:
       "Check the ID, and that the key's environment (`sk_sandbox_…` or `sk_live_…`) is the one in which the resource was created. `detail` suggests the nearest path, or names the type of the ID.",
+    guide: "[Accounts and environments](concepts.md#accounts-and-environments)",
     example: {
       detail:
         'The customer "cus_4Vf8aTqz0bKm2sNw9XyRcd" does not exist in this environment. Check the ID and the key\'s environment.',
@@ -87,6 +92,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The path exists, but not with this method.",
     cause: "For example, customers are updated with `PATCH`, not with `PUT`.",
     remedy: "Use one of the methods in the `Allow` header.",
+    guide: "[Using the API](using-the-api.md)",
     example: { detail: "PUT is not allowed for this path. Allowed: GET, PATCH, DELETE." },
   },
   upgrade_required: {
@@ -106,6 +112,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The client stopped sending in the middle of the headers or the body, or the body is shorter than announced.",
     remedy: "Send it again. If it happens often, check for a slow proxy or a wrong Content-Length.",
+    guide: "[Limits](deploying.md#limits)",
     example: { detail: "The request did not arrive completely within 30 seconds." },
   },
   idempotency_in_flight: {
@@ -113,7 +120,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "The request was sent twice, or again before its first response arrived. Only the first one is executed.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again to get the response of the first one.",
-    guide: "[Writes](concepts.md#writes)",
+    guide: "[Idempotency](using-the-api.md#idempotency)",
     example: { detail: "The first request with this Idempotency-Key is still in progress." },
   },
   body_too_large: {
@@ -121,6 +128,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The request contains more data than any operation accepts. Metadata, for example, is not meant for documents.",
     remedy: "Store the data elsewhere and send a reference to it.",
+    guide: "[Limits](deploying.md#limits)",
     example: { detail: "The maximum size of a body is 1 MiB, of a form 64 KiB." },
   },
   misdirected_request: {
@@ -138,12 +146,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The URL has more than 8,192 characters.",
     cause: "Usually a query that keeps growing, or data that belongs in the body.",
     remedy: "Send fewer filters. Send data in the body of a POST or PATCH.",
+    guide: "[Limits](deploying.md#limits)",
     example: { detail: "A URL may have at most 8192 characters." },
   },
   unsupported_media_type: {
     meaning: "The body is not declared as plain JSON.",
     cause: "`Content-Type` is missing or not JSON, names a charset other than UTF-8, or the body is compressed.",
     remedy: "Send `Content-Type: application/json` and a UTF-8 body without Content-Encoding.",
+    guide: "[The first request](using-the-api.md#the-first-request)",
     example: { detail: "Send the body as JSON, with Content-Type: application/json (UTF-8)." },
   },
   idempotency_key_reused: {
@@ -151,10 +161,9 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "Within 24 hours the key was used on this path with another body or version. Each key stands for one intended effect. If the response contains a secret, another credential gets this error too: the secret is repeated only to the credential that created it.",
     remedy: "Use a new key for each new effect. Reuse a key only with exactly the same body and credential.",
-    guide: "[Writes](concepts.md#writes)",
+    guide: "[Idempotency](using-the-api.md#idempotency)",
     example: {
-      detail:
-        "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
+      detail: "This Idempotency-Key was used with another body or version. Use a new key.",
     },
   },
   rate_limited: {
@@ -180,6 +189,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "Usually cookies or tracing headers added by other software.",
     remedy:
       "Send only the headers that the API uses: Authorization, Content-Type, Idempotency-Key and Service-Version.",
+    guide: "[Limits](deploying.md#limits)",
     example: { detail: "The request's headers may have at most 16 KiB together." },
   },
   internal_error: {
@@ -188,6 +198,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "A bug, or a fault of the sandbox: `service faults list`. The platform has logged a bug with the request ID; the response contains no details on purpose.",
     remedy:
       "Send the request again with the same Idempotency-Key, which prevents a second effect. If it fails again, report the `request_id` to the operator of the platform.",
+    guide: "[Errors](using-the-api.md#errors)",
     example: { detail: "Internal error. The platform has logged the cause." },
   },
   bad_gateway: {
@@ -207,6 +218,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The database is unavailable, full or too slow, or the platform is shutting down. Or a fault of the sandbox makes the request fail: `service faults list` shows it.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again, with the same Idempotency-Key if it had one.",
+    guide: "[Errors](using-the-api.md#errors)",
     example: { detail: "The database is unavailable; nothing was changed." },
   },
   // Credentials, keys and apps
@@ -246,6 +258,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The signature or the key identifier is missing, the signature does not match the bytes of the body, or the platform was started without the signers' public keys.",
     remedy:
       "Sign the raw body with ECDSA, P-256 and SHA-256, and name the published key. The operator of the platform configures these keys with `service serve --leak-keys`.",
+    guide: "[Credentials](security.md#credentials)",
     example: { detail: "The signature does not match the body." },
   },
   insufficient_scope: {
@@ -272,12 +285,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The request has an API key or access token. Users, sessions and grants can only be managed by signed-in users.",
     remedy: "Sign in to the dashboard at `/dashboard`.",
+    guide: "[Authentication](authentication.md)",
     example: { detail: "Requires a user who is signed in to the dashboard, not a key or token." },
   },
   owner_required: {
     meaning: "Only an owner of the account can do this.",
     cause: "Members cannot invite or remove users.",
     remedy: "Ask an owner of the account.",
+    guide: "[Authentication](authentication.md)",
     example: { detail: "Ask an owner of the account to do this." },
   },
   cross_site_request: {
@@ -285,6 +300,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "`Origin` or `Sec-Fetch-Site` names another site, or a change has neither. Such a request may come from a malicious site.",
     remedy: "Use the dashboard's own pages. A program uses an API key instead of a cookie.",
+    guide: "[The dashboard](security.md#the-dashboard)",
     example: { detail: "Only the dashboard's own pages may use a session." },
   },
   exceeds_creator: {
@@ -326,6 +342,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Email addresses are unique per environment, ignoring case. Often an earlier request created the customer and its response was lost.",
     remedy:
       "Use the customer named in `existing`. To repeat requests safely, send an Idempotency-Key: you get the first response again.",
+    guide: "[Idempotency](using-the-api.md#idempotency)",
     example: {
       detail: "The email ada@example.com belongs to customer cus_4Vf8aTqz0bKm2sNw9XyRcd.",
       existing: "cus_4Vf8aTqz0bKm2sNw9XyRcd",
@@ -338,6 +355,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Often an earlier request created the object and its response was lost. Of the current fields, only the email address is unique, which has the code `email_taken`.",
     remedy:
       "Use the object named in `existing`. To repeat requests safely, send an Idempotency-Key: you get the first response again.",
+    guide: "[Idempotency](using-the-api.md#idempotency)",
     example: {
       detail: "The reference R-1042 belongs to order ord_4Vf8aTqz0bKm2sNw9XyRcd.",
       existing: "ord_4Vf8aTqz0bKm2sNw9XyRcd",
@@ -359,6 +377,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The environment has 100 webhook endpoints, the maximum.",
     cause: "Endpoints were created and never deleted, often by tests or preview deployments.",
     remedy: "Delete unused endpoints. One endpoint can subscribe to many event types.",
+    guide: "[Limits](deploying.md#limits)",
     example: { detail: "The environment already has the maximum of 100 endpoints. Delete one that you no longer use." },
   },
   endpoint_disabled: {
@@ -372,6 +391,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The endpoint of the delivery was deleted.",
     cause: "It was deleted after the delivery was created. Its pending deliveries were canceled.",
     remedy: "Replay the event instead: it is sent to every endpoint that subscribes to it now.",
+    guide: "[Replays](concepts.md#replays)",
     example: { detail: "The endpoint we_4Vf8aTqz0bKm2sNw9XyRcd was deleted. Replay the event to another endpoint." },
   },
   fault_limit: {

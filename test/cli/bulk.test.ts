@@ -45,6 +45,8 @@ describe("service deliveries retry --failed", () => {
     await expect.poll(async () => (await deliveries("succeeded")).length).toBe(3);
     const again = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint]);
     expect(again).toEqual({ exitCode: 0, stdout: "", stderr: "No deliveries match.\n" });
+    const { stdout } = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint, "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ id: expect.stringMatching(/^blk_/), status: "succeeded", total: 0 });
   });
 
   it("fails with the reason if some deliveries cannot be retried", async () => {

@@ -157,7 +157,8 @@ describe("idempotency keys", () => {
     expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect((await eventsOf(first.body.id)).length).toBe(1);
     const other = await api("POST", "/v1/customers", { email: newEmail() }, headers);
-    expect(other.body).toMatchObject({ status: 422, code: "idempotency_key_reused" });
+    const detail = "This Idempotency-Key was used with another body or version. Use a new key.";
+    expect(other.body).toMatchObject({ status: 422, code: "idempotency_key_reused", detail });
     expect((await live("POST", "/v1/customers", { email }, headers)).headers.get("idempotent-replayed")).toBeNull();
   });
 

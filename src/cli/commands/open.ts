@@ -21,7 +21,14 @@ type Page = keyof typeof PAGES;
 export const command: CommandDefinition = {
   name: "open",
   about: "Print the URL of a platform page and open it in the browser",
-  args: [{ arg: "[page]", about: "Page to open", choices: Object.keys(PAGES), default: "dashboard" }],
+  args: [
+    {
+      arg: "[page]",
+      about: "Page to open; docs has the guides, api the API reference",
+      choices: Object.keys(PAGES),
+      default: "dashboard",
+    },
+  ],
   options: [flag("--no-browser", "Print the URL without opening a browser")],
   examples: ["service open", "service open events --live", "service open docs --no-browser"],
   run: runOpen,

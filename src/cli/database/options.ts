@@ -20,7 +20,7 @@ export const POSTGRES_FLAGS: readonly Flag[] = [
     parse: parseSeconds,
     hidden: true,
   }),
-  flag("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: the system's)"),
+  flag("--database-ca <file>", "CA certificates to verify PostgreSQL's certificate with (default: those of Node.js)"),
   flag("--master-key-file <file>", "File that contains the master key; SERVICE_MASTER_KEY contains the key itself"),
 ];
 

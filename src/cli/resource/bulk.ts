@@ -83,7 +83,9 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   if (!context.globals.dryRun) {
     const planned = { method: "POST", path, body: { ...body, dry_run: true } } as const;
     const plan = await context.request<BulkOperation>(planned);
-    if (plan.total === 0) {
+    if (plan.total > 0) {
+      await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
+    } else {
       output.notice(`No ${nounsOf(kind)} match.`);
       if (filters.status === "failed") {
         output.note(
@@ -91,10 +93,9 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
         );
       }
       if (flags.since !== undefined || flags.until !== undefined) await noteClock(context);
-      if (output.json) await output.document(plan);
-      return;
+      // Programs get an operation with an ID, as from the API.
+      if (!output.json) return;
     }
-    await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
   }
   const { idempotencyKey } = flags;
   const started = await context.request<BulkOperation>({ method: "POST", path, body, idempotencyKey });

@@ -18,6 +18,8 @@ async function run(input: string, expression: string): Promise<string> {
   } catch (error) {
     const [reason = "invalid expression"] = (error as Error).message
       .replace(/^(Failed to execute raw query: )?(jq: )?(error: |error \(at [^)]*\): )?/, "")
+      .replace(/ \(Unix shell quoting issues\?\)/, "")
+      .replace(/ at <top-level>/, "")
       .split("\n");
     throw new UsageError(`--jq ${expression}: ${reason.replace(/(, line \d+)?:\s*$/, "")}`, { cause: error });
   }

@@ -111,9 +111,13 @@ export const Identity = named("Identity", "The identity behind a credential", {
   environment: oneOf(ENVIRONMENTS, "The environment that the credential accesses", "sandbox"),
   livemode: Livemode,
   credential: group("The credential of the request", {
-    kind: oneOf(["secret_key", "restricted_key", "access_token", "session"], "Kind of the credential"),
+    kind: oneOf(
+      ["secret_key", "restricted_key", "access_token", "session"],
+      "Kind of the credential",
+      "restricted_key",
+    ),
     id: text("ID of the credential", "key_4Vf8aTqz0bKm2sNw9XyRcd"),
-    prefix: text("Its first characters", "sk_sandbox_a"),
+    prefix: text("Its first characters", "rk_sandbox_a"),
     last4: text("Its last four characters", "9fQ2"),
   }),
   scopes: several(Type.Enum([...SCOPES]), "What the credential may do"),

@@ -36,7 +36,7 @@ export const ApiKey = named("ApiKey", "A credential of one environment", {
   created_by: nullable(
     text(
       "ID of the user or API key that created it; null for the first keys of the platform",
-      "usr_4Vf8aTqz0bKm2sNw9XyRcd",
+      "key_3Ue7zSpy9aJl1rMv8WxQbc",
     ),
   ),
   key: Type.Optional(secretShownOnce("The key itself; shown at creation and rotation only", "rk_sandbox_…")),

@@ -36,6 +36,8 @@ export function fingerprintOf(version: string, body: unknown, principal = ""): B
 interface KeyedRequest {
   target: IdempotencyTarget;
   fingerprint: Buffer;
+  /** True if the response shows a secret, so that the fingerprint depends on the credential. */
+  hasSecret: boolean;
   /** The environment's time, in Unix milliseconds. */
   now: number;
   /** False while a key must not be considered expired, because the clock may be wrong. Call it after reading `now`. */
@@ -81,16 +83,16 @@ export async function onceForKey(
 export async function findResponse(
   queries: Queries,
   vault: Vault,
-  { target, fingerprint, now, mayExpire }: KeyedRequest,
+  { target, fingerprint, hasSecret, now, mayExpire }: KeyedRequest,
 ): Promise<StoredResponse | undefined> {
   const stored = await findIdempotencyKey(queries, target);
   if (stored === undefined) return undefined;
   if (stored.created <= now - LIMITS.idempotencySeconds * 1000 && mayExpire()) return undefined;
   if (!timingSafeEqual(stored.fingerprint, fingerprint)) {
-    throw new ApiError(
-      "idempotency_key_reused",
-      "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
-    );
+    const other = hasSecret
+      ? "with another body or version, or by another credential, to which its secret is not shown"
+      : "with another body or version";
+    throw new ApiError("idempotency_key_reused", `This Idempotency-Key was used ${other}. Use a new key.`);
   }
   return { status: stored.status, json: vault.open(stored.response, nameOf(target)), replayed: true };
 }

@@ -110,8 +110,15 @@ async function writeOnce(
       { isolation },
     );
   }
-  const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
-  const keyed = { target, fingerprint, mayExpire: () => clockTrust.isTrusted(), isolation };
+  const holder = secretHolder(operation, call);
+  const fingerprint = fingerprintOf(version, call.body, holder);
+  const keyed = {
+    target,
+    fingerprint,
+    hasSecret: holder !== undefined,
+    mayExpire: () => clockTrust.isTrusted(),
+    isolation,
+  };
   return inFlight.run(target, async () => {
     if (prepare !== undefined) {
       const { now } = await time.read(database, tenant);

@@ -57,7 +57,7 @@ export const command: CommandDefinition = {
       choices: ["debug", "info", "warn", "error"],
       default: "info",
     }),
-    flag("--leak-keys <url|file>", "Public keys with which a code host signs its reports of leaked keys", {
+    flag("--leak-keys <url|file>", "Public keys that verify reports of leaked keys, such as GitHub's", {
       hidden: true,
     }),
     ...POSTGRES_FLAGS,

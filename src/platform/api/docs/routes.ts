@@ -106,7 +106,7 @@ function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string
       <p>${inline(cause)}</p>
       <h2>What to do</h2>
       <p>${inline(remedy)}</p>
-      ${guide === undefined ? "" : html`<p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>`}
+      <p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>
     </div>
     <div class="code">
       <figure class="panel">

@@ -68,9 +68,13 @@ function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number
       const holder = isBusy(error) ? readHolder(connection) : undefined;
       connection.close();
       if (holder === undefined) throw error;
-      throw new StorageOpenError("locked", `${file} is in use by ${holder}. Only one process can open it at a time.`, {
-        cause: error,
-      });
+      throw new StorageOpenError(
+        "locked",
+        `${file} is in use by ${holder}. Only one process can open it at a time: stop that one first.`,
+        {
+          cause: error,
+        },
+      );
     }
     if (identity !== undefined && identityOf(path) === identity) return { connection, identity };
     // Its last holder removed it meanwhile: the lock of a deleted file excludes no process.

@@ -13,8 +13,7 @@ import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { exampleOf, lastAttempted } from "./attempts.ts";
 import { type Missing, NOTHING } from "./missing.ts";
 import { changesIn, type EndpointChange, isDisabling } from "./endpoint-change.ts";
-import { faultOf, type FaultState } from "./fault.ts";
-import { KEY_ERRORS } from "./request.ts";
+import { faultOf, KEY_ERRORS, type RequestParts } from "./request.ts";
 
 /** Deliveries that are shown with their attempts. */
 const MAX_DELIVERIES = 20;
@@ -34,17 +33,7 @@ interface SomeObject {
 }
 
 /** What happened around one ID, from the API request to the last attempt. */
-export interface Chain {
-  id: string;
-  kind: IdKind;
-  isLive: boolean;
-  request: RequestLogDetail | undefined;
-  /** The API key of a request that was rejected because of it. */
-  key: ApiKey | undefined;
-  /** What became of the fault that made a request fail. */
-  fault: FaultState | undefined;
-  /** The request that used the Idempotency-Key of a rejected one for another body. */
-  earlier: RequestLogDetail | undefined;
+export interface Chain extends RequestParts, Pick<Missing, "id" | "kind" | "isLive" | "now"> {
   subject: SomeObject | undefined;
   event: Event | undefined;
   /** Other events about the same object, newest first. */
@@ -69,8 +58,6 @@ export interface Chain {
   operation: BulkOperation | undefined;
   /** Set if nothing remains of the ID. */
   missing: Missing | undefined;
-  /** The environment's time, in Unix milliseconds. */
-  now: number;
   /** Set while the sandbox's clock is ahead of real time. */
   clock: TestClock | undefined;
   /** Where the user's application receives events, if that is known without a listener. */
@@ -136,8 +123,8 @@ class ChainReader {
     let events: Event[] = [];
     let subject: SomeObject | undefined;
     if (named !== undefined) events = [named];
-    else if (requested !== undefined) events = await this.#events([requested.event]);
-    else if (request !== undefined) events = await this.#events(await this.#eventsOf(request));
+    else if (requested !== undefined) events = await this.#several<Event>("event", [requested.event]);
+    else if (request !== undefined) events = await this.#several<Event>("event", await this.#eventsOf(request));
     else if (operation === undefined) {
       subject = found as SomeObject | undefined;
       events = await this.#about(id);
@@ -173,7 +160,7 @@ class ChainReader {
     const rest = isEndpoint
       ? await this.#ofEndpoint(found as WebhookEndpoint, chain.clock)
       : await this.#ofEvent(chain, requested);
-    return { ...chain, ...rest, missing: undefined, missingScopes: [...this.#missing] };
+    return { ...NOTHING, ...chain, ...rest, missingScopes: [...this.#missing] };
   }
 
   async #existing(kind: IdKind, id: string): Promise<object | undefined> {
@@ -189,7 +176,7 @@ class ChainReader {
     const id = this.#id;
     const path = `${pathOfKind(this.#kind)}/${id}`;
     const [identity, clock, newest, deletions] = await Promise.all([
-      this.#allowed(async () => (await this.#api.get("/v1/me")) as Identity),
+      this.#allowed(() => this.#get<Identity>("/v1/me")),
       this.#clock(),
       this.#allowed(() => this.#list<ListedEvent>("/v1/events", {}, 1)),
       this.#allowed(() => this.#requests({ path, method: "DELETE" }, 1)),
@@ -253,7 +240,7 @@ class ChainReader {
       missed.map(([id]) => id),
       clock,
     );
-    return { deliveries, endpoints, statistics, changes, recovery: undefined, nextAttempt: undefined };
+    return { deliveries, endpoints, statistics, changes };
   }
 
   async #ofEndpoint(endpoint: WebhookEndpoint, clock: TestClock | undefined) {
@@ -300,8 +287,12 @@ class ChainReader {
     return this.#listDeliveries({ endpoint, status: "pending", created_before: before }, MAX_LISTED);
   }
 
-  async #first<Item>(kind: IdKind, id: string): Promise<Item> {
-    return (await this.#api.get(`${pathOfKind(kind)}/${encodeURIComponent(id)}`)) as Item;
+  async #get<Item>(path: string): Promise<Item> {
+    return (await this.#api.get(path)) as Item;
+  }
+
+  #first<Item>(kind: IdKind, id: string): Promise<Item> {
+    return this.#get(`${pathOfKind(kind)}/${encodeURIComponent(id)}`);
   }
 
   async #optional<Item>(
@@ -330,9 +321,10 @@ class ChainReader {
     }
   }
 
-  async #events(ids: readonly string[]): Promise<Event[]> {
-    const found = await Promise.all(ids.map((id) => this.#optional<Event>("event", id)));
-    return found.filter((event) => event !== undefined);
+  /** Returns those of some objects that can be read. */
+  async #several<Item>(kind: IdKind, ids: readonly string[]): Promise<Item[]> {
+    const found = await Promise.all(ids.map((id) => this.#optional<Item>(kind, id)));
+    return found.filter((item) => item !== undefined);
   }
 
   /** Returns the IDs of the events that a request caused or sent again. */
@@ -355,9 +347,11 @@ class ChainReader {
   }
 
   /** Returns deliveries with their attempts. */
-  async #whole(listed: readonly Delivery[]): Promise<Delivery[]> {
-    const whole = await Promise.all(listed.map(({ id }) => this.#optional<Delivery>("delivery", id)));
-    return whole.filter((delivery) => delivery !== undefined);
+  #whole(listed: readonly Delivery[]): Promise<Delivery[]> {
+    return this.#several(
+      "delivery",
+      listed.map(({ id }) => id),
+    );
   }
 
   async #endpoints(deliveries: readonly Delivery[]) {
@@ -378,7 +372,7 @@ class ChainReader {
       [...keyIds].map((key) => this.#optional<ApiKey>("api_key", key, { isNoted: false })),
     );
     const users = disabling.some(({ user }) => user !== null)
-      ? await this.#allowed(async () => (await this.#api.get("/v1/users")) as { data: User[] }, { isNoted: false })
+      ? await this.#allowed(() => this.#get<{ data: User[] }>("/v1/users"), { isNoted: false })
       : undefined;
     const context = { keys, users: users?.data ?? [], advances, offset: clock?.offset_seconds ?? 0 };
     return new Map(changes.map(([id, requests]) => [id, changesIn(requests, context)]));
@@ -387,10 +381,10 @@ class ChainReader {
   /** Returns the newest successful requests, newest first. */
   async #requestsTo(path: string, method: string): Promise<RequestLogDetail[]> {
     const listed = await this.#allowed(() => this.#requests({ path, method }, MAX_CHANGES));
-    const found = await Promise.all(
-      (listed?.data ?? []).map(({ id }) => this.#optional<RequestLogDetail>("request", id)),
+    return this.#several(
+      "request",
+      (listed?.data ?? []).map(({ id }) => id),
     );
-    return found.filter((request) => request !== undefined);
   }
 
   async #allEndpoints() {
@@ -401,16 +395,16 @@ class ChainReader {
   #statistics(query: { endpoint?: string | null | undefined; event?: string | undefined }) {
     const given = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === "string");
     const parameters = new URLSearchParams(given).toString();
-    return this.#allowed(async () => (await this.#api.get(`${pathOf("statistics")}?${parameters}`)) as Statistics);
+    return this.#allowed(() => this.#get<Statistics>(`${pathOf("statistics")}?${parameters}`));
   }
 
-  async #clock(): Promise<TestClock | undefined> {
-    return this.#allowed(async () => (await this.#api.get(pathOf("test_clock"))) as TestClock);
+  #clock(): Promise<TestClock | undefined> {
+    return this.#allowed(() => this.#get(pathOf("test_clock")));
   }
 
-  async #list<Item>(path: string, query: Record<string, string>, limit: number) {
+  #list<Item>(path: string, query: Record<string, string>, limit: number) {
     const parameters = new URLSearchParams({ ...query, limit: String(limit) });
-    return (await this.#api.get(`${path}?${parameters.toString()}`)) as { data: Item[]; has_more: boolean };
+    return this.#get<{ data: Item[] }>(`${path}?${parameters.toString()}`);
   }
 }
 

@@ -4,7 +4,6 @@ import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { type Finding, span, waits } from "./finding.ts";
-import { nameOfEndpoint } from "./endpoint-name.ts";
 
 /** A receiver, as sentences refer to it. */
 export interface Receiver {
@@ -37,6 +36,12 @@ export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undef
 /** Returns true if two deliveries are to the same endpoint, or to the same target of a listener. */
 export function isSameReceiver(one: Delivery, other: Delivery): boolean {
   return one.endpoint === other.endpoint && one.listener === other.listener && one.target === other.target;
+}
+
+/** Returns the name of an endpoint: its description, or its URL without the scheme. */
+export function nameOfEndpoint({ description, url }: Pick<WebhookEndpoint, "description" | "url">): string {
+  // The query stays: endpoints may differ in nothing else.
+  return description?.trim() || url.replace(/^\w+:\/\//, "").replace(/#.*$|\/$/, "");
 }
 
 export function receiverOfEndpoint(endpoint: WebhookEndpoint): Receiver {

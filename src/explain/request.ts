@@ -2,9 +2,9 @@ import { counted } from "../contract/words.ts";
 import { kindOfId, lookUp, timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/json.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
+import type { Fault } from "../contract/schemas/fault.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import type { FaultState } from "./fault.ts";
 import { type Finding, quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Errors whose explanation needs the API key. */
@@ -14,6 +14,26 @@ export const KEY_ERRORS: ReadonlySet<string | null> = new Set([
   "ip_not_allowed",
   "revoked_credential",
 ]);
+
+/** Whether a fault still affects requests. One that the credential may not read is taken for active. */
+export type FaultState = "active" | "used up" | "removed";
+
+/** Returns what became of the fault that made a request fail; undefined if none did. */
+export async function faultOf(
+  request: RequestLogDetail | undefined,
+  api: { problemOf(error: unknown): { status: number } | undefined },
+  read: (id: string) => Promise<Fault>,
+): Promise<FaultState | undefined> {
+  if (request?.fault?.effect !== "status") return undefined;
+  try {
+    const { times, injected } = await read(request.fault.id);
+    return times !== null && injected >= times ? "used up" : "active";
+  } catch (error) {
+    const status = api.problemOf(error)?.status;
+    if (status === undefined) throw error;
+    return status === 404 ? "removed" : "active";
+  }
+}
 
 interface Problem {
   id?: unknown;
@@ -31,7 +51,7 @@ export function ofRequest({ request, ...rest }: RequestParts, time: TimeFormat):
 }
 
 /** A request, and what else is known about its failure. */
-interface RequestParts {
+export interface RequestParts {
   request: RequestLogDetail | undefined;
   /** Undefined if the error does not concern the API key, or it cannot be read. */
   key: ApiKey | undefined;

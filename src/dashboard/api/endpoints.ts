@@ -1,6 +1,6 @@
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
-import { nameOfEndpoint } from "../../explain/endpoint-name.ts";
+import { nameOfEndpoint } from "../../explain/receivers.ts";
 import { type Pages, usePages } from "./pages.ts";
 
 /** Reads all endpoints that a page can name. */

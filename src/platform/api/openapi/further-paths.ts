@@ -1,10 +1,10 @@
-import type { TSchema } from "typebox";
 import { EVENT_TYPES, type EventType } from "../../../contract/event-types.ts";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
-import { OPERATIONS } from "../../../contract/operations.ts";
+import type { KindWith } from "../../../contract/resources.ts";
 import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
+import { EVENT_OBJECT_SCHEMAS } from "../../../contract/schemas/objects.ts";
 import { oauthScopeName, type Scope } from "../../../contract/scopes.ts";
 import { capitalized } from "../../../contract/words.ts";
 import {
@@ -16,7 +16,7 @@ import {
   SIGNATURE_HEADER,
 } from "../leak-reports.ts";
 import { keywordsOfFormat } from "../../http/formats.ts";
-import { exampleRequest, exampleResponse } from "./examples.ts";
+import { exampleRequest, exampleResponse, sampleObject } from "./examples.ts";
 import { errorsOf, headersOf, problemsOf } from "./responses.ts";
 import { JSON_MEDIA_TYPE, queryParameters, tagOf, WEBHOOK_TAG } from "./paths.ts";
 import type { Json, Schemas } from "./schemas.ts";
@@ -186,7 +186,7 @@ export const DELIVERY_HEADERS: Json = {
 
 function delivery(type: EventType, schemas: Schemas): Json {
   const [resource, change] = type.split(".") as [string, string];
-  const subject = schemaOf(resource);
+  const object = schemas.place(EVENT_OBJECT_SCHEMAS[resource as KindWith<"events">]);
   const words = resource.replaceAll("_", " ");
   return {
     operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
@@ -204,16 +204,11 @@ function delivery(type: EventType, schemas: Schemas): Json {
               schemas.place(Event),
               {
                 type: "object",
-                properties: {
-                  type: { const: type },
-                  ...(subject === undefined
-                    ? {}
-                    : { data: { type: "object", properties: { object: schemas.place(subject) } } }),
-                },
+                properties: { type: { const: type }, data: { type: "object", properties: { object } } },
               },
             ],
           },
-          example: exampleOf(type, subject),
+          example: { ...(exampleResponse(Event) as Json), type, data: { object: sampleObject(type) } },
         },
       },
     },
@@ -223,24 +218,6 @@ function delivery(type: EventType, schemas: Schemas): Json {
       default: { description: "Any other response, redirects included, is a failure: the delivery is retried" },
     },
   };
-}
-
-/** Returns the schema of the resource with that `object`, if an operation returns it. */
-function schemaOf(resource: string): TSchema | undefined {
-  return OPERATIONS.map(({ response }) => response).find((schema) => {
-    const { properties, $id } = schema as { $id?: string; properties: Record<string, { const?: unknown }> };
-    return $id !== undefined && properties["object"]?.const === resource && properties["deleted"] === undefined;
-  });
-}
-
-function exampleOf(type: EventType, subject: TSchema | undefined): unknown {
-  const event = exampleResponse(Event) as { data: Json };
-  if (subject === undefined) return { ...event, type };
-  const { status } = (subject as { properties?: { status?: { enum?: string[] } } }).properties ?? {};
-  // Returns the resource as it was when the event was created: completed in order.completed.
-  const reached = status?.enum?.find((name) => type.endsWith(`.${name}`));
-  const object = { ...(exampleResponse(subject) as object), ...(reached === undefined ? {} : { status: reached }) };
-  return { ...event, type, data: { object } };
 }
 
 function pascalCase(name: string): string {

@@ -17,10 +17,10 @@ interface DocumentFacts {
 
 /** Returns the OpenAPI 3.1 document, generated from the table of operations and the contract's schemas only. */
 export function buildDocument({ baseUrl, versions, contact }: DocumentFacts): Json {
-  const schemas = new Schemas();
-  const paths = { ...pathsOf(schemas, baseUrl), ...furtherPathsOf(schemas, baseUrl) };
+  const schemas = new Schemas(baseUrl);
+  const paths = { ...pathsOf(schemas), ...furtherPathsOf(schemas) };
   const webhooks = webhooksOf(schemas);
-  const responses = sharedResponses(schemas, baseUrl);
+  const responses = sharedResponses(schemas);
   return {
     openapi: "3.1.1",
     info: {

@@ -22,10 +22,10 @@ import { JSON_MEDIA_TYPE, queryParameters, tagOf, WEBHOOK_TAG } from "./paths.ts
 import type { Json, Schemas } from "./schemas.ts";
 
 /** Paths outside the table of operations, because they do not return a JSON object to a credential. */
-export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string, Json> {
+export function furtherPathsOf(schemas: Schemas): Record<string, Json> {
   return {
-    [EVENT_STREAM_PATH]: { get: eventStream(schemas, baseUrl) },
-    [LEAK_REPORT_PATH]: { post: leakReport(schemas, baseUrl) },
+    [EVENT_STREAM_PATH]: { get: eventStream(schemas) },
+    [LEAK_REPORT_PATH]: { post: leakReport(schemas) },
   };
 }
 
@@ -51,7 +51,7 @@ id: evt_4Vf8aTqz0bKm2sNwAZyRce
 data: {"id":"evt_4Vf8aTqz0bKm2sNwAZyRce","object":"event","type":"order.completed",…}
 `;
 
-function eventStream(schemas: Schemas, baseUrl: string): Json {
+function eventStream(schemas: Schemas): Json {
   return {
     operationId: STREAM.name,
     summary: STREAM.summary,
@@ -79,12 +79,12 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
         headers: headersOf(),
         content: { "text/event-stream": { schema: { type: "string" }, example: STREAM_EXAMPLE } },
       },
-      ...errorsOf(STREAM, schemas, baseUrl),
+      ...errorsOf(STREAM, schemas),
     },
   };
 }
 
-function leakReport(schemas: Schemas, baseUrl: string): Json {
+function leakReport(schemas: Schemas): Json {
   return {
     operationId: LEAK_REPORT_NAME,
     summary: "Report credentials that were found in public",
@@ -138,7 +138,6 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
           "unavailable",
         ],
         schemas,
-        baseUrl,
       ),
     },
   };

@@ -20,16 +20,16 @@ import type { Json, Schemas } from "./schemas.ts";
 export const JSON_MEDIA_TYPE = "application/json";
 
 /** Returns `paths` of the document: every operation of the table, in order. */
-export function pathsOf(schemas: Schemas, baseUrl: string): Json {
+export function pathsOf(schemas: Schemas): Json {
   const paths: Record<string, Json> = {};
   for (const operation of OPERATIONS) {
     paths[operation.path] ??= {};
-    paths[operation.path]![operation.method.toLowerCase()] = describe(operation, schemas, baseUrl);
+    paths[operation.path]![operation.method.toLowerCase()] = describe(operation, schemas);
   }
   return paths;
 }
 
-function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json {
+function describe(operation: Operation, schemas: Schemas): Json {
   const { name, summary, details, path, body, status, accepted } = operation;
   const example = responseExample(operation);
   return {
@@ -50,7 +50,7 @@ function describe(operation: Operation, schemas: Schemas, baseUrl: string): Json
               description: accepted,
             },
           }),
-      ...errorsOf(operation, schemas, baseUrl),
+      ...errorsOf(operation, schemas),
     },
   };
 }

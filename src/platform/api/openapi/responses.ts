@@ -47,26 +47,24 @@ const SESSION_ERRORS: readonly ErrorCode[] = ["session_required", "cross_site_re
 type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "query" | "errors">;
 
 /** Returns every error response of an operation, by status. */
-export function errorsOf(operation: FailingOperation, schemas: Schemas, baseUrl: string): Json {
-  return problemsOf(codesOf(operation), schemas, baseUrl);
+export function errorsOf(operation: FailingOperation, schemas: Schemas): Json {
+  return problemsOf(codesOf(operation), schemas);
 }
 
 /** Returns error responses with these codes, by status. */
-export function problemsOf(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
+export function problemsOf(codes: readonly ErrorCode[], schemas: Schemas): Json {
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of codes) {
     const { status } = ERRORS[code];
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
   }
   const entries = [...byStatus].sort(([a], [b]) => a - b);
-  return Object.fromEntries(
-    entries.map(([status, codes]) => [String(status), responseFor([...codes], schemas, baseUrl)]),
-  );
+  return Object.fromEntries(entries.map(([status, codes]) => [String(status), responseFor([...codes], schemas)]));
 }
 
-export function sharedResponses(schemas: Schemas, baseUrl: string): Json {
+export function sharedResponses(schemas: Schemas): Json {
   const entries = Object.entries(SHARED);
-  return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas, baseUrl)]));
+  return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas)]));
 }
 
 function codesOf({ method, path, scope, session, sandboxOnly, query, errors = [] }: FailingOperation): ErrorCode[] {
@@ -99,16 +97,14 @@ export function hasPages(query: TSchema): boolean {
   return "cursor" in (query as { properties?: object }).properties!;
 }
 
-function responseFor(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
+function responseFor(codes: readonly ErrorCode[], schemas: Schemas): Json {
   const shared = Object.entries(SHARED).find(
     ([, listed]) => listed.length === codes.length && listed.every((code) => codes.includes(code)),
   );
-  return shared === undefined
-    ? problemResponse(codes, schemas, baseUrl)
-    : { $ref: `#/components/responses/${shared[0]}` };
+  return shared === undefined ? problemResponse(codes, schemas) : { $ref: `#/components/responses/${shared[0]}` };
 }
 
-function problemResponse(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
+function problemResponse(codes: readonly ErrorCode[], schemas: Schemas): Json {
   const { status } = ERRORS[codes[0]!];
   const hasWait = status === 429 || status === 503 || codes.includes("idempotency_in_flight");
   return {
@@ -128,7 +124,7 @@ function problemResponse(codes: readonly ErrorCode[], schemas: Schemas, baseUrl:
           ],
         },
         examples: Object.fromEntries(
-          codes.map((code) => [code, { summary: ERRORS[code].title, value: exampleProblem(code, baseUrl) }]),
+          codes.map((code) => [code, { summary: ERRORS[code].title, value: exampleProblem(code, schemas.baseUrl) }]),
         ),
       },
     },

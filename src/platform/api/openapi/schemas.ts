@@ -7,7 +7,13 @@ export type Json = Record<string, unknown>;
 
 /** Converts the contract's schemas to the document's: named ones become components, custom formats plain keywords. */
 export class Schemas {
+  /** The URL of the platform, which examples contain. */
+  readonly baseUrl: string;
   readonly #named = new Map<string, Json>();
+
+  constructor(baseUrl: string) {
+    this.baseUrl = baseUrl;
+  }
 
   /** Returns the schema as the document contains it: a reference if it has a name. */
   place(schema: TSchema): Json {

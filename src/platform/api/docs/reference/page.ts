@@ -43,7 +43,7 @@ export function referencePages(
   const [lead, ...sections] = sectionsOf(document.info.description);
   const menu = navigation(groups, undefined, sections);
   const start = html`${introduction(document, lead!, baseUrl)}
-  ${sections.map((section) => introductionSection(section, baseUrl))} ${contents(groups)}`;
+  ${sections.map((section) => introductionSection(documents, section, baseUrl))} ${contents(groups)}`;
   const missing = html`<div class="row">
     <div class="text">
       <h1>Page not found</h1>
@@ -204,34 +204,26 @@ function introduction({ info }: OpenApiDocument, { text }: Section, baseUrl: str
   </section>`;
 }
 
-function introductionSection({ id, title, text, blocks }: Section, baseUrl: string): Html {
+function introductionSection(documents: Documents, { id, title, text, blocks }: Section, baseUrl: string): Html {
   return html`<article id="${id}" class="row">
     <div class="text">
       <h2><a href="#${id}">${title}</a></h2>
       ${prose(text)}
     </div>
     <div class="code">
-      ${id === "authentication" && samplePanel("Request", identitySamples(baseUrl))}
+      ${id === "authentication" && samplePanel("Request", identitySamples(documents, baseUrl))}
       ${blocks.map((block) => panel(block.title, html`<pre tabindex="0"><code>${block.text}</code></pre>`, true))}
     </div>
   </article>`;
 }
 
 /** Samples of a request with a credential, and nothing else. */
-function identitySamples(baseUrl: string): Sample[] {
-  return [
-    {
-      name: "curl",
-      label: "cURL",
-      text: `curl ${baseUrl}/v1/me \\\n  -H "Authorization: Bearer $SERVICE_API_KEY"`,
-    },
-    {
-      name: "node",
-      label: "Node.js",
-      text: `const response = await fetch("${baseUrl}/v1/me", {\n  headers: { Authorization: \`Bearer \${process.env.SERVICE_API_KEY}\` },\n});\nconsole.log(await response.json());`,
-    },
-    { name: "cli", label: "CLI", text: inProject("service login\nservice whoami") },
-  ];
+function identitySamples(documents: Documents, baseUrl: string): Sample[] {
+  const identity = documents.operations().find(({ path }) => path === "/v1/me")!;
+  const signIn = inProject("service login\nservice whoami");
+  return requestSamples(identity, baseUrl).map((sample) =>
+    sample.name === "cli" ? { ...sample, text: signIn } : sample,
+  );
 }
 
 function groupSection(

@@ -136,11 +136,7 @@ export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt
   );
 }
 
-export interface ListenerDelivery {
-  id: string;
-  event_id: string;
-  target: string | null;
-  attempt_count: number;
+export interface ListenerDelivery extends Pick<DeliveryRow, "id" | "event_id" | "target" | "attempt_count"> {
   last_attempt_at: number | null;
 }
 

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import { ATTEMPT_COLUMNS, type AttemptRow } from "./deliveries.ts";
+import { ATTEMPT_COLUMNS, type AttemptRow, type DeliveryRow } from "./deliveries.ts";
 import { forRows, inBatches } from "./batches.ts";
 import { locking, type Queries, type Transaction } from "./database.ts";
 import { type EnvironmentRow, IS_CURRENT } from "./environments.ts";
@@ -15,12 +15,10 @@ export interface QueueHead extends Pick<EnvironmentRow, "clock_offset" | "clock_
 }
 
 /** A claimed delivery, without the event's body, which may be large. */
-export interface QueuedDelivery {
-  id: string;
-  environment: number;
-  event_id: string;
-  event_type: string;
-  attempt_count: number;
+export interface QueuedDelivery extends Pick<
+  DeliveryRow,
+  "id" | "environment" | "event_id" | "event_type" | "attempt_count"
+> {
   first_attempt: number | null;
   next_attempt: number;
   /** Size of the event's body; null if the event was deleted. */
@@ -168,16 +166,13 @@ export function rescheduleDeliveries(
 }
 
 /** First attempts of an environment that are due after a time of it, and when they should be. */
-export interface LateFirstAttempts {
-  environment: number;
+export interface LateFirstAttempts extends Omit<QueueRequest, "endpointId"> {
   after: number;
   /**
    * The lowest ID of a delivery created then. A first attempt is due when its delivery is created, so no others are
    * read.
    */
   lowestId: string;
-  dueAt: number;
-  limit: number;
 }
 
 /** Makes first attempts due that wait for a time of a wrong clock. Returns how many. */

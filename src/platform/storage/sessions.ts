@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { TENANT, type TenantRow } from "./accounts.ts";
+import { TENANT, type TenantRow, type UserRow } from "./accounts.ts";
 import { deleteFirst, insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 
@@ -17,15 +17,10 @@ export interface SessionRow {
 }
 
 /** An active session with its user and account, from one lookup. */
-export interface SessionOwner {
-  user_id: string;
-  by_link: number;
-  created: number;
-  email: string;
-  role: "owner" | "member";
-  /** The hash of the user's password. */
-  password: string | null;
-  account_id: string;
+export interface SessionOwner
+  extends
+    Pick<SessionRow, "user_id" | "by_link" | "created">,
+    Pick<UserRow, "email" | "role" | "password" | "account_id"> {
   account_name: string;
 }
 
@@ -58,12 +53,7 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: string): Pro
 }
 
 /** An active session as a credential of one environment: everything that authentication needs, from one lookup. */
-export interface SessionCaller extends TenantRow {
-  id: string;
-  user_id: string;
-  email: string;
-  role: "owner" | "member";
-}
+export type SessionCaller = TenantRow & Pick<SessionRow, "id" | "user_id"> & Pick<UserRow, "email" | "role">;
 
 export function findSessionCaller(
   queries: Queries,

@@ -16,15 +16,22 @@ const FRESH_MILLISECONDS = LEASE_MILLISECONDS - LIMITS.deliverySeconds * 1000;
 /** After this long without a file descriptor for a connection, some may be free again. */
 const PAUSE_MILLISECONDS = 1000;
 
+interface InFlightTools {
+  clock: Clock;
+  sender: DeliverySender;
+  queues: EndpointQueues;
+  bodies: EventBodies;
+  /** How many attempts may be unsettled at once. */
+  max: number;
+  /** Called after each attempt. */
+  ended: () => void;
+  /** Called when none can begin for a while because this process has no file descriptor left. */
+  paused: () => void;
+}
+
 /** The attempts of this process, from claim until record. */
 export class InFlight {
-  readonly #sender: DeliverySender;
-  readonly #queues: EndpointQueues;
-  readonly #bodies: EventBodies;
-  readonly #clock: Clock;
-  readonly #max: number;
-  readonly #ended: () => void;
-  readonly #paused: () => void;
+  readonly #tools: InFlightTools;
   #finished: Finished[] = [];
   /** Attempts in flight, with the time at which each began on its environment's clock. */
   readonly #onWire = new Map<Job, number>();
@@ -36,29 +43,14 @@ export class InFlight {
   /** Ends the pause after a lack of file descriptors. */
   #cancelPause: (() => void) | undefined;
 
-  /**
-   * `ended` is called after each attempt. `paused` is called when none can begin for a while because this process has
-   * no file descriptor left. At most `max` may be unsettled at once.
-   */
-  constructor(
-    clock: Clock,
-    { sender, queues, bodies }: { sender: DeliverySender; queues: EndpointQueues; bodies: EventBodies },
-    max: number,
-    { ended, paused }: { ended: () => void; paused: () => void },
-  ) {
-    this.#sender = sender;
-    this.#queues = queues;
-    this.#bodies = bodies;
-    this.#clock = clock;
-    this.#max = max;
-    this.#ended = ended;
-    this.#paused = paused;
+  constructor(tools: InFlightTools) {
+    this.#tools = tools;
   }
 
   /** Returns how many more may begin once finished ones are recorded. */
   get free(): number {
     if (this.#cancelPause !== undefined) return 0;
-    return this.#max - this.#unsettled + this.#finished.length;
+    return this.#tools.max - this.#unsettled + this.#finished.length;
   }
 
   /** Returns true if no attempt is in flight and none waits to be recorded. */
@@ -76,15 +68,15 @@ export class InFlight {
 
   /** Returns true if waiting for more attempts to finish before recording would leave connections idle. */
   get isMostlyIdle(): boolean {
-    return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#max;
+    return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#tools.max;
   }
 
   /** Begins claimed deliveries as far as there are slots, and the rest as slots become free. */
   add(jobs: readonly Job[]): void {
     const queues = new Set<EndpointQueue>();
     for (const job of jobs) {
-      const queue = this.#queues.of(job.destination.target.id);
-      job.body = this.#bodies.retain(job.delivery.event_id, job.body);
+      const queue = this.#tools.queues.of(job.destination.target.id);
+      job.body = this.#tools.bodies.retain(job.delivery.event_id, job.body);
       queue.bytes += job.body.length;
       queue.ahead.push(job);
       queues.add(queue);
@@ -103,7 +95,7 @@ export class InFlight {
 
   settle(count: number): void {
     this.#unsettled -= count;
-    for (const queue of this.#queues.all()) if (queue.ahead.length > 0) this.#begin(queue, AHEAD_MILLISECONDS);
+    for (const queue of this.#tools.queues.all()) if (queue.ahead.length > 0) this.#begin(queue, AHEAD_MILLISECONDS);
   }
 
   /** Begins no more attempts. */
@@ -117,7 +109,7 @@ export class InFlight {
    */
   takeStale(): Job[] {
     const stale = this.#unsent.splice(0);
-    for (const queue of this.#queues.all()) {
+    for (const queue of this.#tools.queues.all()) {
       const [first] = queue.ahead;
       if (first === undefined || !(this.#stopped || this.#ageOf(first) >= AHEAD_MILLISECONDS)) continue;
       const jobs = queue.ahead.splice(0);
@@ -135,13 +127,13 @@ export class InFlight {
   }
 
   #ageOf(job: Job): number {
-    return this.#clock.elapsed() - job.claimedAt;
+    return this.#tools.clock.elapsed() - job.claimedAt;
   }
 
   #drop(job: Job, queue: EndpointQueue): void {
     queue.bytes -= job.body.length;
-    this.#bodies.release(job.delivery.event_id);
-    this.#queues.bodyDropped();
+    this.#tools.bodies.release(job.delivery.event_id);
+    this.#tools.queues.bodyDropped();
   }
 
   #begin(queue: EndpointQueue, maxAge: number): void {
@@ -149,7 +141,7 @@ export class InFlight {
       !this.#stopped &&
       this.#cancelPause === undefined &&
       queue.ahead.length > 0 &&
-      this.#queues.slotsFor(queue, this.#max - this.#unsettled) > 0
+      this.#tools.queues.slotsFor(queue, this.#tools.max - this.#unsettled) > 0
     ) {
       // The next turn releases it.
       if (this.#ageOf(queue.ahead[0]!) >= maxAge) return;
@@ -158,17 +150,17 @@ export class InFlight {
       queue.open += 1;
       this.#onWire.set(job, at);
       this.#unsettled += 1;
-      this.#sender.attempt(job, at, (finished) => {
+      this.#tools.sender.attempt(job, at, (finished) => {
         queue.open -= 1;
         this.#onWire.delete(job);
         this.#drop(job, queue);
         if (finished === undefined) this.#pause(job);
         else {
-          this.#queues.attemptEnded(queue, finished.outcome.duration_ms);
+          this.#tools.queues.attemptEnded(queue, finished.outcome.duration_ms);
           this.#finished.push(finished);
         }
         this.#begin(queue, AHEAD_MILLISECONDS);
-        this.#ended();
+        this.#tools.ended();
       });
     }
   }
@@ -177,10 +169,10 @@ export class InFlight {
     this.#unsettled -= 1;
     this.#unsent.push(job);
     if (this.#cancelPause !== undefined || this.#stopped) return;
-    this.#cancelPause = this.#clock.after(PAUSE_MILLISECONDS, () => {
+    this.#cancelPause = this.#tools.clock.after(PAUSE_MILLISECONDS, () => {
       this.#cancelPause = undefined;
-      this.#ended();
+      this.#tools.ended();
     });
-    this.#paused();
+    this.#tools.paused();
   }
 }

@@ -95,8 +95,10 @@ export class DeliveryWorker {
   constructor(tools: DeliveryTools) {
     this.#tools = tools;
     this.#queues = new EndpointQueues(tools.limits);
-    const queues = this.#queues;
-    this.#inFlight = new InFlight(tools.clock, { ...tools, queues }, tools.limits.perProcess, {
+    this.#inFlight = new InFlight({
+      ...tools,
+      queues: this.#queues,
+      max: tools.limits.perProcess,
       ended: () => this.#plan(),
       paused: () => this.#warnOfDescriptors(),
     });

@@ -1,10 +1,17 @@
 import { type Option, InvalidArgumentError } from "commander";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../contract/event-types.ts";
-import type { Flag } from "./command.ts";
 import type { Context } from "./context.ts";
 
+/** What is known about a flag without a value. Not `Flag`, whose module imports this one when it needs it. */
+interface Asked {
+  about: string;
+  question?: string | undefined;
+  choices?: readonly string[] | undefined;
+  parse?: ((text: string) => unknown) | undefined;
+}
+
 /** Asks for the value of a flag: from a list if its values are known. Returns it as the flag would parse it. */
-export async function askForFlag(flag: Flag, option: Option, { prompts }: Context): Promise<unknown> {
+export async function askForFlag(flag: Asked, option: Option, { prompts }: Context): Promise<unknown> {
   const question = { message: flag.question ?? flag.about, flag: option.long! };
   if (flag.choices !== undefined) return await prompts.one({ ...question, choices: flag.choices });
   if (option.long === "--events") {

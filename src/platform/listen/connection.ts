@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { EventType } from "../../contract/event-types.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import {
   type Ack,
@@ -13,12 +12,11 @@ import {
   type Retry,
 } from "../../contract/listen.ts";
 import type { ApiError } from "../domain/api-error.ts";
-import type { Tenant } from "../domain/request-context.ts";
 import { type Reader, recordUnread } from "../http/unread.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
-import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES, type Start } from "./log-reader.ts";
+import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES, type Reading } from "./log-reader.ts";
 import { type FailedAttempts, type Undelivered, withRetry } from "./undelivered.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
@@ -33,12 +31,9 @@ interface UnacknowledgedEvent {
   failed?: FailedAttempts;
 }
 
-export interface ConnectionSettings {
-  tenant: Tenant;
-  types: readonly EventType[];
+export interface ConnectionSettings extends Reading {
   /** The maximum number of unacknowledged events. */
   window: number;
-  start: Start;
   /** Called once the client has said where it forwards. */
   setTargets: (targets: readonly ListenTarget[]) => void;
 }
@@ -72,7 +67,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     this.closed = new Promise((resolve) => {
       socket.once("close", () => resolve());
     });
-    this.#reader = new LogReader(tools, settings.tenant, settings.types, settings.start, this);
+    this.#reader = new LogReader(tools, settings, this);
   }
 
   /** Sends the first frame, then events as they are committed. */

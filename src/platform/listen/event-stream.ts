@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { type EventType, typesOfSubscription } from "../../contract/event-types.ts";
+import { typesOfSubscription } from "../../contract/event-types.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
@@ -20,7 +20,7 @@ import {
   LogReader,
   type LogTools,
   MAX_BUFFERED_BYTES,
-  type Start,
+  type Reading,
 } from "./log-reader.ts";
 import { type Reader, recordUnread } from "../http/unread.ts";
 import { stopping } from "./server.ts";
@@ -107,10 +107,7 @@ const BEAT_MILLISECONDS = 1000;
 /** How long a client should wait before it reconnects. */
 const RETRY_MILLISECONDS = 1000;
 
-interface StreamOptions {
-  tenant: Tenant;
-  types: readonly EventType[];
-  start: Start;
+interface StreamOptions extends Reading {
   /** Absent if only events are sent. */
   stamps: (() => Promise<PageStamps>) | undefined;
 }
@@ -130,12 +127,12 @@ class EventStream implements LogClient, Watched, Reader {
   #cancelBeat: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(tools: LogTools, response: ServerResponse, { tenant, types, start, stamps }: StreamOptions) {
+  constructor(tools: LogTools, response: ServerResponse, options: StreamOptions) {
     this.#tools = tools;
     this.#response = response;
-    this.#cursor = cursorOf(start.position);
-    this.#stamps = stamps;
-    this.#reader = new LogReader(tools, tenant, types, start, this);
+    this.#cursor = cursorOf(options.start.position);
+    this.#stamps = options.stamps;
+    this.#reader = new LogReader(tools, options, this);
   }
 
   start(): void {

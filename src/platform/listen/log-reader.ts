@@ -51,6 +51,13 @@ export interface LogClient {
   failed(error: unknown): void;
 }
 
+/** What a client reads. */
+export interface Reading {
+  tenant: Tenant;
+  types: readonly EventType[];
+  start: Start;
+}
+
 /** What the log is read with. */
 export type LogTools = With<"database" | "clock" | "time" | "log">;
 
@@ -80,7 +87,7 @@ export class LogReader {
   #cancelCount: (() => void) | undefined;
   readonly #unsubscribes: (() => void)[] = [];
 
-  constructor(tools: LogTools, tenant: Tenant, types: readonly EventType[], start: Start, client: LogClient) {
+  constructor(tools: LogTools, { tenant, types, start }: Reading, client: LogClient) {
     this.#tools = tools;
     this.#tenant = tenant;
     this.#types = types;

@@ -1,7 +1,6 @@
 import { shellCommand } from "../../contract/shell-command.ts";
 import { isThisMachine, parseTarget } from "../../relay/targets.ts";
-import type { Context } from "../context.ts";
-import { trustIn } from "../settings/profiles.ts";
+import { type Settings, trustIn } from "../settings/profiles.ts";
 import { PROJECT_FILE } from "./file.ts";
 import { ProjectFileError } from "./read.ts";
 import type { Project } from "./schema.ts";
@@ -23,7 +22,10 @@ export function localTargetOf({ forward: { to } = {} }: Project): string | undef
  * Throws ProjectFileError if the user has not allowed the project file to send events to other machines: it may come with
  * someone else's repository.
  */
-export function assertReceiversTrusted(project: Project, { settings, projectFolder }: Context): void {
+export function assertReceiversTrusted(
+  project: Project,
+  { settings, projectFolder }: { settings: Settings; projectFolder: string },
+): void {
   const { receivers } = trustIn(settings, projectFolder);
   const [first, ...others] = remoteReceivers(project).filter((origin) => !receivers.includes(origin));
   if (first === undefined) return;

@@ -35,7 +35,8 @@ export async function buildGuides(root, folder) {
     if (name.endsWith(".woff2")) copyFileSync(join(fonts, name), join(folder, name));
   const docs = join(root, "docs");
   for (const name of readdirSync(docs)) if (name.endsWith(".svg")) copyFileSync(join(docs, name), join(folder, name));
-  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES, introduction, siteHeader } = await contract(root);
+  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES, introduction, siteHeader, inProject } =
+    await contract(root);
   const groups = groupsOf(docs);
   const pages = groups.flatMap(({ pages }) => pages.flatMap(({ file }) => pagesOf(docs, file)));
   const home = { file: "README.md", name: "index", title: "Documentation", text: read(docs, "README.md") };
@@ -68,7 +69,7 @@ export async function buildGuides(root, folder) {
   ];
   for (const [i, page] of [home, ...pages].entries()) {
     const tokens = markdown.parse(page.text, {});
-    prepare(tokens, page, { anchors, errors: ERRORS, operations });
+    prepare(tokens, page, { anchors, errors: ERRORS, operations, inProject });
     const rendered = markdown.renderer.render(tokens, markdown.options, {});
     // Both may be wider than the page, and are then scrolled with the keyboard, too.
     const scrolled = rendered
@@ -162,7 +163,8 @@ function sectionsOf(text) {
     }
     const heading = isCode ? undefined : /^#+ (.*)$/.exec(line)?.[1];
     if (heading !== undefined) sections.push({ id: idOf(heading), heading: plain(heading), words: "" });
-    else if (sections.length > 0 && !line.startsWith("```")) sections.at(-1).words += `${plain(line)} `;
+    // The name of another page is what that page is about.
+    else if (sections.length > 0 && !/^(```|- Guide: )/.test(line)) sections.at(-1).words += `${plain(line)} `;
   }
   return sections.map(({ words, ...section }) => ({
     ...section,
@@ -183,7 +185,7 @@ function rowsOf(text, page, errors) {
 }
 
 /** Gives headings their anchors, and links the files that they lead to on this site. */
-function prepare(tokens, { file, text }, { anchors, errors, operations }) {
+function prepare(tokens, { file, text }, { anchors, errors, operations, inProject }) {
   const isPart = !/^# /m.test(text);
   for (const [i, token] of tokens.entries()) {
     // A part of a longer file begins with a heading of the second level.
@@ -216,8 +218,12 @@ function prepare(tokens, { file, text }, { anchors, errors, operations }) {
           [child.type, child.content] = ["html_inline", `<a href="${url}"><code>${child.content}</code></a>`];
       }
     }
-    for (const link of (token.children ?? []).filter(({ type }) => type === "link_open"))
-      link.attrSet("href", linkOf(link.attrGet("href"), file, anchors));
+    for (const child of token.children ?? []) {
+      if (child.type === "link_open") child.attrSet("href", linkOf(child.attrGet("href"), file, anchors));
+      // Readers copy commands from the text, too, where most Linux systems have another program of this name.
+      if (child.type === "code_inline" && tokens[i - 1].type !== "heading_open")
+        child.content = inProject(child.content);
+    }
   }
 }
 
@@ -320,6 +326,7 @@ async function contract(root) {
         'export { EVENT_TYPES } from "./src/contract/event-types.ts";',
         'export { RESOURCES, kindOfPath } from "./src/contract/resources.ts";',
         'export { introduction } from "./src/platform/api/openapi/introduction.ts";',
+        'export { inProject } from "./src/contract/shell-command.ts";',
         'export { siteHeader } from "./src/platform/api/docs/site.ts";',
       ].join("\n"),
       resolveDir: root,

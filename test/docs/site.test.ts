@@ -44,6 +44,17 @@ describe("the guides at /docs/guides", () => {
     expect(await response.text()).toContain('<h1 id="documentation">Documentation</h1>');
   });
 
+  it("write commands in the text as readers can run them, like the reference and the pages of errors", async () => {
+    const textOf = async (path: string) => (await fetch(platform.baseUrl + path)).text();
+    const home = await textOf("/docs/guides/");
+    const guides = [...home.matchAll(/href="([\w-]+\.html)"/g)].map(([, name]) => `/docs/guides/${name}`);
+    const problems = Object.keys(ERRORS).map((code) => `/problems/${code}`);
+    const texts = await Promise.all([...new Set(guides), ...problems, "/docs"].map(textOf));
+    const prose = texts.join("").replaceAll(/<(h[1-4])\b.*?<\/\1>/gs, "");
+    expect(prose.match(/<code>service [^<]*/g)).toBeNull();
+    expect(prose).toContain("<code>npx service-cli why &lt;id&gt;</code>");
+  });
+
   it("are sent again only after a change", async () => {
     const url = `${platform.baseUrl}/docs/guides/tutorial.html`;
     const tag = (await fetch(url)).headers.get("etag")!;

@@ -1,3 +1,4 @@
+import { inProject } from "../../../contract/shell-command.ts";
 import { html, type Html } from "../../http/pages/html.ts";
 
 /** What the docs use of Markdown within a paragraph. */
@@ -9,7 +10,7 @@ export function inline(text: string): Html[] {
 }
 
 function marked(part: string): Html {
-  if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
+  if (part.startsWith("`")) return html`<code>${inProject(part.slice(1, -1))}</code>`;
   if (part.startsWith("**")) return html`<strong>${part.slice(2, -2)}</strong>`;
   const [label = "", target = ""] = part.slice(1, -1).split("](");
   return html`<a href="${target}">${inline(label)}</a>`;

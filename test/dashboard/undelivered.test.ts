@@ -176,3 +176,44 @@ it("an event shows the listener that it was sent to, also after the listener's e
   await row.getByText("Disconnected before it reported a result").waitFor();
   await page.getByText(/the listener disconnected at .+, before the next attempt/).waitFor();
 });
+
+it("what follows an answer does not move when the answer becomes known", async () => {
+  const { page, api } = board;
+  isBroken = true;
+  for (const name of ["Ledger", "Mailer"]) {
+    const url = `${receiver.url}/later?${name}`;
+    await api("POST", "/v1/webhook_endpoints", { url, events: ["order.created"], description: name });
+  }
+  const id = await order();
+  const [event] = (await api("GET", `/v1/events?related=${id}`)).body.data as { id: string }[];
+  const failed = async () => {
+    const { data } = (await api("GET", `/v1/deliveries?event=${event!.id}`)).body as {
+      data: { attempt_count: number }[];
+    };
+    return data.filter(({ attempt_count: count }) => count > 0).length;
+  };
+  await expect.poll(failed).toBe(2);
+  for (const path of [`events/${event!.id}`, `orders/${id}`]) {
+    let respond = () => {};
+    const pending = new Promise<void>((resolve) => (respond = resolve));
+    await page.route("**/v1/webhook_endpoints?*", async (route) => {
+      await pending;
+      await route.continue().catch(() => {});
+    });
+    await board.restart();
+    await page.evaluate(`{
+      window.moved = 0;
+      new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) window.moved += value;
+      }).observe({ type: "layout-shift" });
+    }`);
+    await board.show(`sandbox/${path}`);
+    await page.locator("main .answer.unknown").waitFor();
+    respond();
+    await page.getByText("Ledger").first().waitFor();
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    // https://web.dev/articles/cls: up to 0.1 is good.
+    expect(await page.evaluate("window.moved"), path).toBeLessThan(0.1);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  }
+});

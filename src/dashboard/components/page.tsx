@@ -151,6 +151,15 @@ export function WithAside(props: {
   );
 }
 
+/** What follows an answer. It is not shown until the height of the answer is known, because it would move. */
+export function Below({ isReady, children }: { isReady: boolean; children: ComponentChildren }) {
+  return (
+    <div class={isReady ? "" : "waiting"}>
+      <div class="rest">{children}</div>
+    </div>
+  );
+}
+
 /** Names and values. Undefined values are omitted. */
 export function Facts({ rows }: { rows: readonly (readonly [label: string, value: ComponentChildren])[] }) {
   return (

@@ -12,7 +12,7 @@ import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
-import { Card, Empty, Facts } from "../../components/page.tsx";
+import { Below, Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf } from "../../components/values.tsx";
@@ -31,7 +31,7 @@ export function EventDetail({ id }: { id: string }) {
   const [replayed, setReplayed] = useState<readonly string[]>([]);
   const deliveries = usePages<Delivery>("/v1/deliveries", { event: id });
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
-  const { explanation, again } = useExplanation(event?.id);
+  const { explanation, error, again } = useExplanation(event?.id);
   const request = explanation?.chain.request;
   // What each receiver needs comes before the picture and the deliveries.
   const hasCauses = explanation?.findings[0]?.code === "undelivered";
@@ -71,41 +71,43 @@ export function EventDetail({ id }: { id: string }) {
                 explanation && <Remedy chain={explanation.chain} finding={explanation.findings[0]} onDone={again} />
               }
             />
-            <div class="dotted">
-              <span>
-                <Link href={hrefOfId(idOf(event.data.object) ?? "") ?? hrefOf("events", id)}>
-                  {nameOf(event.data.object)}
-                </Link>
-              </span>
-              <span>
-                <ClockTime at={event.created} />
-              </span>
-              {event.request.id !== null && (
+            <Below isReady={explanation !== undefined || error !== undefined}>
+              <div class="dotted">
                 <span>
-                  caused by{" "}
-                  <Link href={hrefOf("logs", event.request.id)}>
-                    {request === undefined ? "an API request" : <code>{`${request.method} ${request.path}`}</code>}
+                  <Link href={hrefOfId(idOf(event.data.object) ?? "") ?? hrefOf("events", id)}>
+                    {nameOf(event.data.object)}
                   </Link>
                 </span>
-              )}
-            </div>
-            {hasCauses && also}
-            {explanation !== undefined && <Trail chain={explanation.chain} />}
-            <Card title="Deliveries">
-              <DeliveryTable
-                label="Deliveries of this event"
-                pages={deliveries}
-                of="event"
-                empty={
-                  <Empty icon="deliveries" title="Not sent to any endpoint">
-                    <p>No enabled endpoint subscribed to its type.</p>
-                  </Empty>
-                }
-              />
-            </Card>
-            {explanation && <ListenerResults chain={explanation.chain} />}
-            {!hasCauses && also}
-            <Payload event={event} raw={raw} />
+                <span>
+                  <ClockTime at={event.created} />
+                </span>
+                {event.request.id !== null && (
+                  <span>
+                    caused by{" "}
+                    <Link href={hrefOf("logs", event.request.id)}>
+                      {request === undefined ? "an API request" : <code>{`${request.method} ${request.path}`}</code>}
+                    </Link>
+                  </span>
+                )}
+              </div>
+              {hasCauses && also}
+              {explanation !== undefined && <Trail chain={explanation.chain} />}
+              <Card title="Deliveries">
+                <DeliveryTable
+                  label="Deliveries of this event"
+                  pages={deliveries}
+                  of="event"
+                  empty={
+                    <Empty icon="deliveries" title="Not sent to any endpoint">
+                      <p>No enabled endpoint subscribed to its type.</p>
+                    </Empty>
+                  }
+                />
+              </Card>
+              {explanation && <ListenerResults chain={explanation.chain} />}
+              {!hasCauses && also}
+              <Payload event={event} raw={raw} />
+            </Below>
             {isReplaying && (
               <ReplayDialog
                 event={event}

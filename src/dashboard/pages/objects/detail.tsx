@@ -37,7 +37,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const { page } = RESOURCES[kind];
   // Of an object that others refer to, its own last event says little.
   const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
-  const { explanation, again } = useExplanation(isRoot ? undefined : data && id);
+  const { explanation, error, again } = useExplanation(isRoot ? undefined : data && id);
   const readOutcomes = useOutcomes();
   const about = useEventsAbout(kind, isRoot ? data && id : undefined, readOutcomes);
   const isSettled = useIsSettled(about);
@@ -64,7 +64,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
         <>
           <Headline kind={kind} item={item} />
           <WithAside
-            isReady={!isRoot || isSettled}
+            isReady={isRoot ? isSettled : explanation !== undefined || error !== undefined}
             lead={
               <>
                 <Card

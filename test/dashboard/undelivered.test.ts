@@ -210,7 +210,7 @@ it("what follows an answer does not move when the answer becomes known", async (
     await board.show(`sandbox/${path}`);
     await page.locator("main .answer.unknown").waitFor();
     respond();
-    await page.getByText("Ledger").first().waitFor();
+    await page.locator("main .answer.unknown").waitFor({ state: "detached" });
     await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
     // https://web.dev/articles/cls: up to 0.1 is good.
     expect(await page.evaluate("window.moved"), path).toBeLessThan(0.1);

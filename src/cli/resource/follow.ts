@@ -7,7 +7,7 @@ import type { Context } from "../context.ts";
 import { EnvironmentClock } from "../environment-time.ts";
 import { endStream } from "../errors.ts";
 
-interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
+interface Following<Item> extends NewItemsOptions<Item> {
   /** Printed once the command watches for new items. */
   ready: string;
   /** Text of the spinner while no new items arrive. */
@@ -21,11 +21,7 @@ export async function followList<Item extends { id: string }>(
   { ready, waiting, print, ...list }: Following<Item>,
 ): Promise<void> {
   const { output } = context;
-  const items = new NewItems<Item>(await context.client(), context, {
-    ...list,
-    onLost: (reason) => output.warn(`${reason}. Reconnecting; no items will be missed.`),
-    onBack: () => output.success("The platform is reachable again"),
-  });
+  const items = new NewItems<Item>(await context.client(), context, list);
   await items.begin();
   output.note(ready);
   if (context.stderr.isTTY && !output.json && !output.quiet) {
@@ -66,8 +62,6 @@ interface NewItemsOptions<Item> {
   maxLag?: number;
   /** Selects items; absent for all. */
   filter?: (item: Item) => boolean;
-  onLost: (reason: string) => void;
-  onBack: () => void;
 }
 
 /** Polls a list for new items. */
@@ -153,14 +147,15 @@ class NewItems<Item extends { id: string }> {
   }
 
   async #withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { output } = this.#context;
     for (let failures = 0; ; failures++) {
       try {
         const result = await work();
-        if (failures > 0) this.#options.onBack();
+        if (failures > 0) output.success("The platform is reachable again");
         return result;
       } catch (error) {
         if (!isTransient(error)) throw error;
-        if (failures === 0) this.#options.onLost((error as Error).message);
+        if (failures === 0) output.warn(`${(error as Error).message}. Reconnecting; no items will be missed.`);
         const wait = Math.min(POLL_MILLISECONDS * 2 ** failures, MAX_WAIT_MILLISECONDS);
         await this.#context.sleep(wait * (0.5 + this.#context.random() / 2));
       }

@@ -23,12 +23,6 @@ const NO_FILES = 4;
 /** Shells insert a suggestion as it is, so suggestions that a shell would split or expand are omitted. */
 const SAFE = /^[\w.:@,=/+-]+$/;
 
-interface Completion {
-  /** `--status=`, if the word at the cursor contains both the flag and its value. */
-  flag: string;
-  values: Values;
-}
-
 /** `service complete -- <words>`: called by the shells' scripts at each Tab. Completes the last word. */
 export function completionOf(commands: readonly CommandEntry[]): CommandDefinition {
   return {
@@ -46,20 +40,16 @@ async function runComplete(
 ): Promise<void> {
   const { output } = context;
   const partial = words.at(-1) ?? "";
-  let completion: Completion = { flag: "", values: { suggestions: [] } };
+  let values = NOTHING;
   try {
-    completion = await suggest(
-      words.slice(0, -1),
-      partial,
-      commands.filter(({ hidden }) => !hidden),
-      context,
-    );
+    const visible = commands.filter(({ hidden }) => !hidden);
+    values = await suggest(words.slice(0, -1), partial, visible, context);
   } catch (error) {
     // An error message in the middle of a command line does not help.
     if (context.debug) output.trace(String(error));
   }
-  const { suggestions, list, files } = completion.values;
-  const typed = partial.slice(completion.flag.length);
+  const { suggestions, list, files, flag = "" } = values;
+  const typed = partial.slice(flag.length);
   const head = list ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
   const start = typed.slice(head.length);
   for (const { value, description } of suggestions) {
@@ -73,30 +63,28 @@ async function suggest(
   partial: string,
   commands: readonly CommandEntry[],
   context: Context,
-): Promise<Completion> {
+): Promise<Values> {
   const { command: named } = scanWords(await declare(commands), before);
   const there = context.withGlobals(globalsIn(before, context));
   const root = await declare(commands, named.name());
   const position = scanWords(root, before);
   const { command, option, more } = position;
-  if (position.beyond) return { flag: "", values: { suggestions: [], files: true } };
-  if (option !== undefined && !(more && partial.startsWith("-"))) {
-    return { flag: "", values: await valuesOfOption(option, command, there) };
-  }
+  if (position.beyond) return FILES;
+  if (option !== undefined && !(more && partial.startsWith("-"))) return await valuesOfOption(option, command, there);
   if (partial.startsWith("-") && partial.includes("=")) {
     const own = optionNamed(partial, command, root);
     const flag = partial.slice(0, partial.indexOf("=") + 1);
-    return { flag, values: own === undefined ? { suggestions: [] } : await valuesOfOption(own, command, there) };
+    return own === undefined ? NOTHING : { ...(await valuesOfOption(own, command, there)), flag };
   }
-  if (partial.startsWith("-")) return { flag: "", values: { suggestions: flags(root, position) } };
+  if (partial.startsWith("-")) return { suggestions: flags(root, position) };
   const children = position.operands.length === 0 ? subcommands(command) : [];
   const index = Math.min(position.operands.length, Math.max(0, command.registeredArguments.length - 1));
   const argument = command.registeredArguments[index];
   const isOpen = argument !== undefined && (argument.variadic || index === position.operands.length);
   const values: Values = isOpen
     ? await valuesOfArgument(argument, { command, before: position.operands, partial, commands, context: there })
-    : { suggestions: [] };
-  return { flag: "", values: { ...values, suggestions: [...children, ...values.suggestions] } };
+    : NOTHING;
+  return { ...values, suggestions: [...children, ...values.suggestions] };
 }
 
 /** Loads the commands by name, and the named one with all its subcommands. */
@@ -126,11 +114,8 @@ function globalsIn(before: readonly string[], { globals }: Context): GlobalOptio
 /** Returns the flags that can still follow. A flag that takes a single value can occur once. */
 function flags(root: Command, { command, given }: Position): Suggestion[] {
   const open = optionsOf(command, root).filter((option) => !given.has(option) || mayRepeat(option));
-  const help: Suggestion = { value: "--help", description: "Show help" };
-  return [
-    ...open.map((option) => ({ value: option.long ?? option.short ?? "", description: option.description })),
-    help,
-  ];
+  const named = open.map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
+  return [...named, { value: "--help", description: "Show help" }];
 }
 
 function mayRepeat(option: Option): boolean {
@@ -217,32 +202,49 @@ interface Values {
   list?: boolean;
   /** True for the shell's file completion. */
   files?: boolean;
+  /** `--status=`, if the word at the cursor contains both the flag and its value. */
+  flag?: string;
 }
 
 const NOTHING: Values = { suggestions: [] };
 const FILES: Values = { suggestions: [], files: true };
+
+function oneOf(values: readonly string[]): Values {
+  return { suggestions: values.map((value) => ({ value, description: "" })) };
+}
+
+function someOf(values: readonly string[]): Values {
+  return { ...oneOf(values), list: true };
+}
+
+async function idOf(kind: ResourceKind, context: Context): Promise<Values> {
+  return { suggestions: await fetchIds(pathOf(kind), context) };
+}
 
 /** Resources whose IDs commands and flags take. */
 const LISTED = kindsWith("command").filter((kind) => "prefix" in RESOURCES[kind]);
 
 /** Returns the values that a flag takes. */
 async function valuesOfOption(option: Option, command: Command, context: Context): Promise<Values> {
-  if (option.argChoices !== undefined) return { suggestions: plainSuggestions(option.argChoices) };
+  if (option.argChoices !== undefined) return oneOf(option.argChoices);
   const name = option.name();
-  if (name === "fields")
-    return { suggestions: plainSuggestions(definitionOf(command)?.fields?.fields ?? []), list: true };
-  if (name === "profile") return { suggestions: profiles(context) };
-  if (name === "events") return { suggestions: plainSuggestions(EVENT_TYPES), list: true };
-  if (name === "type") return { suggestions: plainSuggestions(EVENT_TYPES) };
-  if (name === "scheme") {
-    return { suggestions: plainSuggestions((await import("../../receivers/scheme.ts")).SCHEME_NAMES) };
+  switch (name) {
+    case "fields":
+      return someOf(definitionOf(command)?.fields?.fields ?? []);
+    case "profile":
+      return profiles(context);
+    case "events":
+      return someOf(EVENT_TYPES);
+    case "type":
+      return oneOf(EVENT_TYPES);
+    case "scheme":
+      return oneOf((await import("../../receivers/scheme.ts")).SCHEME_NAMES);
+    case "scope":
+      return someOf(SCOPES);
   }
-  if (name === "scope") return { suggestions: plainSuggestions(SCOPES), list: true };
   // `--endpoint <id>` takes the ID of a webhook endpoint.
   const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));
-  if (kind !== undefined && option.flags.endsWith(" <id>")) {
-    return { suggestions: await fetchIds(pathOf(kind), context) };
-  }
+  if (kind !== undefined && option.flags.endsWith(" <id>")) return await idOf(kind, context);
   return isFile(option.flags) ? FILES : NOTHING;
 }
 
@@ -264,23 +266,24 @@ async function valuesOfArgument(
     context: Context;
   },
 ): Promise<Values> {
-  if (argument.argChoices !== undefined) return { suggestions: plainSuggestions(argument.argChoices) };
+  if (argument.argChoices !== undefined) return oneOf(argument.argChoices);
   const group = command.parent?.name() ?? "";
   const name = argument.name();
   const { suggest } = definitionOf(command)?.args?.[command.registeredArguments.indexOf(argument)] ?? {};
   if (suggest !== undefined) return { suggestions: await suggest(before, context, commands) };
-  if (command.name() === "trigger" || command.name() === "expect")
-    return { suggestions: plainSuggestions(EVENT_TYPES) };
-  if (command.name() === "why") return { suggestions: await fetchIds(pathOf(kindOfPartial(partial)), context) };
-  if (group === "logs" && name === "id") return { suggestions: await fetchIds(pathOf("request_log"), context) };
-  if (group === "profiles") return { suggestions: profiles(context) };
-  if (command.name() === "api") {
-    return {
-      suggestions: plainSuggestions(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf)),
-    };
+  switch (command.name()) {
+    case "trigger":
+    case "expect":
+      return oneOf(EVENT_TYPES);
+    case "why":
+      return await idOf(kindOfPartial(partial), context);
+    case "api":
+      return oneOf(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf));
   }
+  if (group === "logs" && name === "id") return await idOf("request_log", context);
+  if (group === "profiles") return profiles(context);
   const kind = name === "id" ? LISTED.find((listed) => RESOURCES[listed].command.name === group) : undefined;
-  if (kind !== undefined) return { suggestions: await fetchIds(pathOf(kind), context) };
+  if (kind !== undefined) return await idOf(kind, context);
   return isFile(name) ? FILES : NOTHING;
 }
 
@@ -292,12 +295,10 @@ function kindOfPartial(partial: string): ResourceKind {
   return LISTED.find((kind) => begins((RESOURCES[kind] as { prefix: string }).prefix)) ?? "event";
 }
 
-function plainSuggestions(values: readonly string[]): Suggestion[] {
-  return values.map((value) => ({ value, description: "" }));
-}
-
-function profiles({ settings }: Context): Suggestion[] {
-  return Object.entries(settings.profiles).map(([value, { base_url }]) => ({ value, description: base_url }));
+function profiles({ settings }: Context): Values {
+  return {
+    suggestions: Object.entries(settings.profiles).map(([value, { base_url }]) => ({ value, description: base_url })),
+  };
 }
 
 function subcommands(command: Command): Suggestion[] {

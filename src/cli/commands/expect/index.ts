@@ -1,9 +1,8 @@
 import type { EventType } from "../../../contract/event-types.ts";
 import { parseCondition } from "../../arguments/assignments.ts";
-import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
+import { duration, parseEventType, parseFile, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { parseFile } from "../../forwarding/flags.ts";
 import type { ExpectationReport, ExpectFlags } from "./run.ts";
 
 const MAX_SECONDS = 3600;

@@ -36,59 +36,60 @@ export async function runExpect(
   const { output } = context;
   const jq = context.globals.selection;
   if (jq !== undefined) await assertJq(jq);
-  const expectation: Expectation = {
-    type,
-    conditions: flags.where ?? [],
-    jq,
-    count: flags.count,
-    isDelivered: flags.delivered === true,
-  };
+  const { where: conditions = [], count, delivered: isDelivered = false } = flags;
   const client = await context.client();
   const beganAt = performance.now();
-  const watch = await Watch.begin(client, expectation);
+  const watch = new Watch(client, { type, conditions, jq, count, isDelivered }, await newestEventId(client));
   const end = command.length === 0 ? undefined : await new ChildCommand(command, {}, context).ended;
   // Failures of the command take precedence over missing events, so there is no need to wait.
   const failed = end === undefined || end.exitCode === 0 ? undefined : end;
   const seconds = failed === undefined ? flags.within : 0;
-  const unmet = await output.spinner.during(`Waiting for ${type}`, () => observe(watch, expectation, seconds, context));
+  const unmet = await output.spinner.during(`Waiting for ${type}`, () => observe(watch, seconds, context));
   const durationMs = performance.now() - beganAt;
-  const code = failed === undefined ? unmet : "command_failed";
+  const { matching: events, deliveries, nearest, others } = watch;
   const message =
     failed === undefined
-      ? unmet && messageOf(unmet, expectation, watch.observation, seconds)
+      ? unmet && messageOf(unmet, watch, seconds)
       : (failed.error?.message ?? `The command exited with ${failed.exitCode}: ${shellCommand`${command}`}`);
-  const report = reportOf(type, watch.observation, { code, message, exitCode: end?.exitCode, durationMs });
+  const code = failed === undefined ? unmet : "command_failed";
+  const report: ExpectationReport = {
+    object: "expectation",
+    type,
+    status: code === null ? "met" : "failed",
+    code,
+    message,
+    exit_code: end?.exitCode ?? null,
+    events,
+    deliveries,
+    nearest,
+    others: Object.fromEntries(others),
+    duration_ms: Math.round(durationMs),
+  };
+  const hint = hintLines(report).join("\n");
   if (flags.junit !== undefined) {
-    const conditions = [...expectation.conditions.map(({ text }) => text), ...(jq === undefined ? [] : [jq])];
-    const { code: failureCode, message, duration_ms: milliseconds } = report;
-    const failure =
-      message === null ? undefined : { type: failureCode ?? "", message, text: hintLines(report).join("\n") };
-    const one = { classname: "service.expect", name: [type, ...conditions].join(" "), milliseconds, failure };
+    const name = [type, ...conditions.map(({ text }) => text), ...(jq === undefined ? [] : [jq])].join(" ");
+    const { duration_ms: milliseconds } = report;
+    const failure = message === null ? undefined : { type: code ?? "", message, text: hint };
+    const one = { classname: "service.expect", name, milliseconds, failure };
     await writeJunit(flags.junit, { name: "service expect", milliseconds, cases: [one] }, context);
   }
   if (output.json) await output.document(report);
-  else for (const event of report.events) output.line(output.quiet ? event.id : eventLine(event));
+  else for (const event of events) output.line(output.quiet ? event.id : eventLine(event));
   if (code !== null && message !== null) {
-    throw new UserError(message, { hint: hintLines(report).join("\n") || undefined, code, exitCode: failed?.exitCode });
+    throw new UserError(message, { hint: hint || undefined, code, exitCode: failed?.exitCode });
   }
   output.success(`${type} as expected`);
 }
 
 /** Returns why the expectation was not met, or null. */
-async function observe(
-  watch: Watch,
-  expectation: Expectation,
-  seconds: number,
-  context: Context,
-): Promise<FailureCode | null> {
+async function observe(watch: Watch, seconds: number, context: Context): Promise<FailureCode | null> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
     // Checked before the last poll, so that events just before the deadline are included.
     const isOver = performance.now() >= deadline;
     await watch.look();
-    const verdict = judge(expectation, watch.observation, isOver);
-    if (verdict.state === "met") return null;
-    if (verdict.state === "failed") return verdict.code;
+    const verdict = watch.judge(isOver);
+    if (verdict !== "open") return verdict === "met" ? null : verdict;
     await context.sleep(Math.max(1, Math.min(POLL_MILLISECONDS, deadline - performance.now())));
   }
 }
@@ -111,35 +112,8 @@ export interface ExpectationReport {
   duration_ms: number;
 }
 
-interface Outcome {
-  code: FailureCode | "command_failed" | null;
-  message: string | null;
-  exitCode: number | undefined;
-  durationMs: number;
-}
-
-function reportOf(
-  type: EventType,
-  { matching, deliveries, nearest, others }: Observation,
-  { code, message, exitCode, durationMs }: Outcome,
-): ExpectationReport {
-  return {
-    object: "expectation",
-    type,
-    status: code === null ? "met" : "failed",
-    code,
-    message,
-    exit_code: exitCode ?? null,
-    events: matching,
-    deliveries,
-    nearest: nearest ?? null,
-    others: Object.fromEntries(others),
-    duration_ms: Math.round(durationMs),
-  };
-}
-
-function messageOf(code: FailureCode, { type, count }: Expectation, observation: Observation, seconds: number): string {
-  const { matching, deliveries } = observation;
+function messageOf(code: FailureCode, { expectation, matching, deliveries }: Watch, seconds: number): string {
+  const { type, count } = expectation;
   const summary = counted(matching.length, "matching event");
   switch (code) {
     case "event_not_seen":
@@ -196,57 +170,31 @@ interface Expectation {
 /** Why an expectation was not met: stable names. */
 type FailureCode = "event_not_seen" | "too_few_events" | "too_many_events" | "not_delivered" | "delivery_failed";
 
-/** A condition that an event does not meet. */
-interface Difference {
-  condition: string;
-  expected: string;
-  actual: string | null;
-}
-
 /** The event that comes closest to the expectation, and how it differs. */
 interface Near {
   event: Event;
-  differences: Difference[];
+  differences: { condition: string; expected: string; actual: string | null }[];
 }
 
-/** The events received so far. */
-interface Observation {
-  matching: Event[];
-  /** The event of the type with the fewest differences. */
-  nearest: Near | undefined;
-  /** Number of events of other types, by type. */
-  others: ReadonlyMap<string, number>;
-  deliveries: Delivery[];
-}
+/** `met` and failures are final; `open` can become either until the time is up. */
+type Verdict = "met" | "open" | FailureCode;
 
 /** Watches the events that follow a position in the log. */
 class Watch {
   readonly #client: Client;
-  readonly #expectation: Expectation;
+  readonly expectation: Expectation;
   #position: string | undefined;
-  readonly #matching: Event[] = [];
-  readonly #others = new Map<string, number>();
-  #nearest: Near | undefined;
-  #deliveries: Delivery[] = [];
+  readonly matching: Event[] = [];
+  /** Number of events of other types, by type. */
+  readonly others = new Map<string, number>();
+  /** The event of the type with the fewest differences. */
+  nearest: Near | null = null;
+  deliveries: Delivery[] = [];
 
-  private constructor(client: Client, expectation: Expectation, position: string | undefined) {
+  constructor(client: Client, expectation: Expectation, position: string | undefined) {
     this.#client = client;
-    this.#expectation = expectation;
+    this.expectation = expectation;
     this.#position = position;
-  }
-
-  /** Takes the position of the newest event. */
-  static async begin(client: Client, expectation: Expectation): Promise<Watch> {
-    return new Watch(client, expectation, await newestEventId(client));
-  }
-
-  get observation(): Observation {
-    return {
-      matching: this.#matching,
-      nearest: this.#nearest,
-      others: this.#others,
-      deliveries: this.#deliveries,
-    };
   }
 
   /** Reads new events. */
@@ -255,13 +203,18 @@ class Watch {
     for await (const event of eventsAfter(this.#client, this.#position)) fresh.push(event);
     this.#position = fresh[0]?.id ?? this.#position;
     for (const event of fresh.toReversed()) await this.#take(event);
-    if (this.#expectation.isDelivered) await this.#readDeliveries();
+    if (!this.expectation.isDelivered) return;
+    const lists = [];
+    for (const { id: event } of this.matching) {
+      lists.push(await allItems<Delivery>(this.#client, "/v1/deliveries", { event }));
+    }
+    this.deliveries = lists.flat();
   }
 
   async #take(event: ListedEvent): Promise<void> {
-    const { type, conditions, jq } = this.#expectation;
+    const { type, conditions, jq } = this.expectation;
     if (event.type !== type || event.data === null) {
-      this.#others.set(event.type, (this.#others.get(event.type) ?? 0) + 1);
+      this.others.set(event.type, (this.others.get(event.type) ?? 0) + 1);
       return;
     }
     const differences = conditions
@@ -275,38 +228,31 @@ class Watch {
       const actual = await filterWithJq(event, jq);
       if (actual !== "true") differences.push({ condition: jq, expected: "true", actual });
     }
-    if (differences.length === 0) this.#matching.push(event);
-    else if (this.#nearest === undefined || differences.length <= this.#nearest.differences.length) {
-      this.#nearest = { event, differences };
+    if (differences.length === 0) this.matching.push(event);
+    else if (this.nearest === null || differences.length <= this.nearest.differences.length) {
+      this.nearest = { event, differences };
     }
   }
 
-  async #readDeliveries(): Promise<void> {
-    const deliveries: Delivery[] = [];
-    for (const { id } of this.#matching) {
-      deliveries.push(...(await allItems<Delivery>(this.#client, "/v1/deliveries", { event: id })));
+  /** Judges the events. `isOver` is true once the time is up. */
+  judge(isOver: boolean): Verdict {
+    const { matching, deliveries } = this;
+    const { count, isDelivered } = this.expectation;
+    const { length: matched } = matching;
+    if (count !== undefined && matched > count) return "too_many_events";
+    if (isDelivered && deliveries.some(({ status }) => status === "failed" || status === "canceled")) {
+      return "delivery_failed";
     }
-    this.#deliveries = deliveries;
+    if (matched < (count ?? 1)) {
+      if (!isOver) return "open";
+      return matched === 0 ? "event_not_seen" : "too_few_events";
+    }
+    const delivered = new Set(deliveries.filter(({ status }) => status === "succeeded").map(({ event }) => event));
+    const isPending = deliveries.some(({ status }) => status === "pending");
+    if (isDelivered && (isPending || matching.some(({ id }) => !delivered.has(id)))) {
+      return isOver ? "not_delivered" : "open";
+    }
+    // Another event could arrive until the time is up.
+    return count === undefined || isOver ? "met" : "open";
   }
-}
-
-/** `met` and `failed` are final; `open` can become either until the time is up. */
-type Verdict = { state: "met" | "open" } | { state: "failed"; code: FailureCode };
-
-/** Judges the events. `isOver` is true once the time is up. */
-function judge({ count, isDelivered }: Expectation, { matching, deliveries }: Observation, isOver: boolean): Verdict {
-  const { length: matched } = matching;
-  if (count !== undefined && matched > count) return { state: "failed", code: "too_many_events" };
-  const failed = deliveries.find(({ status }) => status === "failed" || status === "canceled");
-  if (isDelivered && failed !== undefined) return { state: "failed", code: "delivery_failed" };
-  if (matched < (count ?? 1)) {
-    return isOver ? { state: "failed", code: matched === 0 ? "event_not_seen" : "too_few_events" } : { state: "open" };
-  }
-  const delivered = new Set(deliveries.filter(({ status }) => status === "succeeded").map(({ event }) => event));
-  const pending = deliveries.some(({ status }) => status === "pending");
-  if (isDelivered && (pending || matching.some(({ id }) => !delivered.has(id)))) {
-    return isOver ? { state: "failed", code: "not_delivered" } : { state: "open" };
-  }
-  // Another event could arrive until the time is up.
-  return { state: count === undefined || isOver ? "met" : "open" };
 }

@@ -4,14 +4,21 @@ import { isId } from "../../../contract/ids.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { parseCondition } from "../../arguments/assignments.ts";
 import { collect } from "../../arguments/repeated.ts";
-import { duration, parseSubscriptions, secondsOf, wholeNumber } from "../../arguments/values.ts";
+import {
+  duration,
+  parseFile,
+  parseSpeed,
+  parseSubscriptions,
+  parseTimeout,
+  secondsOf,
+  wholeNumber,
+} from "../../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import { SECRET_VARIABLE } from "../../receivers/secrets.ts";
 import type { EnvTarget } from "../../forwarding/files.ts";
-import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
 import type { ReplayFlags } from "./run.ts";
 import type { ListenFlags } from "../../forwarding/listening.ts";
 

@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { InvalidArgumentError } from "commander";
 import { collect, pairsFlag } from "../../arguments/repeated.ts";
-import { duration, wholeNumber } from "../../arguments/values.ts";
+import { duration, parseFile, parseSpeed, parseTimeout, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
 import type { CaptureFlags } from "./capture.ts";
 import type { ReplayFlags } from "./replay.ts";
 import type { SendFlags } from "./send.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
-import { parseFile, parseSpeed, parseTimeout } from "../../forwarding/flags.ts";
 import { SENT } from "./sent.ts";
 import { verification } from "./verify.ts";
 import {

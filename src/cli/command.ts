@@ -55,17 +55,14 @@ export interface Suggestion {
   description: string;
 }
 
-export interface Flag {
+export interface Flag extends Pick<Operand, "parse" | "default" | "choices"> {
   /** As help shows it: `-e, --events <list>`. */
   flag: string;
   about: string;
-  parse?: (text: string) => unknown;
   /** For a flag that may be repeated: returns the values so far, with another one. */
   collect?: (text: string, earlier?: never) => unknown;
-  default?: unknown;
   /** The default as help shows it. */
   defaultText?: string;
-  choices?: readonly string[];
   /** Flags that it cannot be combined with, in camelCase. */
   conflicts?: string | string[];
   required?: boolean;

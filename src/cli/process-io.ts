@@ -72,17 +72,14 @@ export function withCommandName(text: string, name: string, commands: readonly s
   return text.replace(inText, () => name);
 }
 
-interface Shell {
-  env: Readonly<Record<string, string | undefined>>;
-  cwd: string;
-  platform: NodeJS.Platform;
-}
+/** Where a program runs. */
+export type Surroundings = Pick<ProcessIo, "env" | "cwd" | "platform">;
 
 /**
  * Returns the words that start this program in the user's shell: `service`, unless that is another program, as on most
  * Linux systems. Aliases cannot be seen.
  */
-function commandName({ env, cwd, platform }: Shell, program: string): string {
+function commandName({ env, cwd, platform }: Surroundings, program: string): string {
   if (env["npm_command"] === "exec") return `npx ${PACKAGE}`;
   // npm runs scripts with folders in their PATH that the user's shell does not have.
   const isInPath = (folder: string): boolean => env["npm_lifecycle_event"] === undefined || !folder.endsWith(".bin");

@@ -3,6 +3,13 @@ export const CHAOS_FAULTS = ["duplicate", "reorder", "delay", "drop", "badsig", 
 
 export type ChaosFault = (typeof CHAOS_FAULTS)[number];
 
+/** Faults that a receiver must reject. */
+export type Forgery = "badsig" | "stale";
+
+export function isForgery(fault: string | undefined): fault is Forgery {
+  return fault === "badsig" || fault === "stale";
+}
+
 /** Fractions from 0 to 1 of the events that are affected. */
 export interface ChaosSettings {
   /** Sent twice: concurrently, or one after the other. */

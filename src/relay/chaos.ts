@@ -1,4 +1,4 @@
-import { CHAOS_FAULTS, type ChaosFault, type ChaosSettings } from "./chaos-settings.ts";
+import { CHAOS_FAULTS, type ChaosFault, type ChaosSettings, type Forgery, isForgery } from "./chaos-settings.ts";
 import type { Clock } from "../network/clock.ts";
 import type { Delivery, RelayedEvent } from "./delivery.ts";
 
@@ -7,8 +7,6 @@ const REDELIVERY_MS = 2_000;
 /** Maximum time that a delivery waits to be overtaken, or for its burst to fill. */
 const MAX_HOLD_MS = 2_000;
 const MAX_OVERTAKEN = 3;
-/** Faults that a receiver must reject. */
-const FORGERIES: ReadonlySet<ChaosFault> = new Set(["badsig", "stale"]);
 
 /** How receivers responded to the deliveries with one fault. */
 export interface FaultTally {
@@ -48,7 +46,7 @@ interface Plan {
   delayMs: number;
   overtakenBy: number;
   /** Copies that precede it. */
-  forgeries: ("badsig" | "stale")[];
+  forgeries: Forgery[];
   duplicate: "concurrent" | "after" | undefined;
 }
 
@@ -115,7 +113,7 @@ export class Chaos<Event extends RelayedEvent> implements Intake<Event> {
       if (counts === undefined) continue;
       counts.sent += 1;
       counts[outcome] += 1;
-      if (outcome === (FORGERIES.has(fault) ? "refused" : "accepted")) counts.right += 1;
+      if (outcome === (isForgery(fault) ? "refused" : "accepted")) counts.right += 1;
     }
     return follower;
   }

@@ -3,7 +3,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { isSuccess } from "../contract/is-success.ts";
 import { sign } from "../webhooks/index.ts";
 import { Chaos, type Intake } from "./chaos.ts";
-import type { ChaosSettings } from "./chaos-settings.ts";
+import { type ChaosSettings, isForgery } from "./chaos-settings.ts";
 import { type Clock, systemClock } from "../network/clock.ts";
 import { type Delivery, type Injected, objectIdOf, type RelayedEvent } from "./delivery.ts";
 import { hintForStatus } from "./forward-failure.ts";
@@ -289,7 +289,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     { status, failure, location, excerpt }: ForwardResult,
   ): string | undefined {
     // A receiver that rejects a forged signature does what it should.
-    if (copy === "badsig" || copy === "stale") return undefined;
+    if (isForgery(copy)) return undefined;
     if (status === undefined) return failure?.hint;
     const signing = this.#signing;
     const rejected = "headers" in signing ? signing.rejectedHint : undefined;

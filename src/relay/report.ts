@@ -3,8 +3,7 @@ import type { ChaosSummary } from "./chaos.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
 import type { RelayedEvent } from "./delivery.ts";
 import type { Disconnection } from "./disconnection.ts";
-import type { ForwardFailure } from "./forward-failure.ts";
-import type { ResponseHeaders } from "../network/response-parser.ts";
+import type { ForwardResult } from "./forwarder.ts";
 
 /** Totals of a run. Durations in milliseconds. */
 export interface Summary {
@@ -70,13 +69,15 @@ export interface Hint {
 }
 
 /** An attempt to forward an event has ended: with a status, or with a failure. */
-export interface ForwardedReport {
+export interface ForwardedReport extends Pick<
+  ForwardResult,
+  "status" | "failure" | "durationMs" | "excerpt" | "responseHeaders" | "location"
+> {
   event: "forwarded";
   id: string;
   type: string;
   /** Counts from 1. */
   attempt: number;
-  durationMs: number;
   /** Where it was sent. */
   url: URL;
   /** Set if another attempt follows, after this time. */
@@ -89,15 +90,8 @@ export interface ForwardedReport {
   resend?: number;
   /** Set on a manual resend that delivered an event which had failed. */
   resolves?: boolean;
-  status?: number;
-  /** Target of a redirect; it is not followed. */
-  location?: string;
   /** The request's headers, a flat list of names and values. */
   headers: readonly string[];
-  /** The start of the response body, at most 16 KiB. */
-  excerpt: string;
-  responseHeaders?: ResponseHeaders;
-  failure?: ForwardFailure;
   /** What to do about it, if known. */
   hint?: string;
 }

@@ -15,7 +15,7 @@ export interface EnvTarget {
 }
 
 /** Flags that name files. */
-interface FileFlags {
+export interface FileFlags {
   writeEnv?: EnvTarget;
   readyFile?: string;
   record?: string;

@@ -3,6 +3,7 @@ import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { problemDetail } from "../../contract/errors.ts";
 import { counted } from "../../contract/words.ts";
 import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
+import { isForgery } from "../../relay/chaos-settings.ts";
 import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
 import { printable } from "../terminal/printable.ts";
 import type { Styles } from "../terminal/styles.ts";
@@ -151,11 +152,10 @@ function receivedLines(report: ReceivedReport, context: LineContext): string[] {
 function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
   const { styles, layout } = context;
   const { status, failure, hint, excerpt, retryInMs } = report;
-  const isForgery = report.copy === "badsig" || report.copy === "stale";
   const forgery = acceptedForgery(report);
   const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
-  if (status !== undefined && status >= 400 && !isForgery) {
+  if (status !== undefined && status >= 400 && !isForgery(report.copy)) {
     lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
   }
   if (forgery !== undefined) lines.push(...indented(forgery, layout).map((line) => styles.bad(line)));
@@ -169,7 +169,7 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
 
 /** Says that the receiver accepted a delivery which it must reject. */
 export function acceptedForgery({ copy, status }: ForwardedReport): string | undefined {
-  if ((copy !== "badsig" && copy !== "stale") || !isSuccess(status)) return undefined;
+  if (!isForgery(copy) || !isSuccess(status)) return undefined;
   const what = copy === "badsig" ? "a wrong signature" : "an old timestamp";
   return `accepted a delivery with ${what}; it must be rejected`;
 }
@@ -269,12 +269,10 @@ function summaryLines(summary: Summary, { styles, layout: { width }, setup }: Li
   ];
 }
 
-const MUST_REJECT: ReadonlySet<string> = new Set(["badsig", "stale"]);
-
 /** Renders how the receiver responded to each kind of fault, and whether that was correct. */
 function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
   const rows = Object.entries(faults).map(([fault, counts]) => {
-    const right = MUST_REJECT.has(fault) ? "reject it with 400" : "accept it with 2xx";
+    const right = isForgery(fault) ? "reject it with 400" : "accept it with 2xx";
     const isRight = counts.right === counts.sent;
     const mark = counts.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
     const wrong = isRight ? "" : styles.bad(`; ${right}`);

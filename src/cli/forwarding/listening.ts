@@ -16,23 +16,20 @@ import { exampleFor } from "./example.ts";
 import { factsOf } from "./lines.ts";
 import type { Display } from "./printer.ts";
 import type { Feed } from "./ui/feed.ts";
-import { type EnvTarget, RunFiles } from "./files.ts";
+import { type FileFlags, RunFiles } from "./files.ts";
 import { type ForwardingFlags, type Setup, targetsOf } from "./options.ts";
 import { explainListenError, type PlatformAccess } from "./platform-access.ts";
 import { StartPosition } from "./start-position.ts";
 
 type Ready = Extract<Report, { event: "ready" }>;
 
-export interface ListenFlags extends ForwardingFlags {
+export interface ListenFlags extends ForwardingFlags, FileFlags {
   events?: string[];
   where?: Condition[];
   failOnError: boolean;
   /** The start position for the platform: an event ID, `now` or `-<seconds>`; or `last`. */
   since?: string;
   printSecret: boolean;
-  writeEnv?: EnvTarget;
-  readyFile?: string;
-  record?: string;
   /** Seconds. */
   wait?: number | true;
   /** Seconds. */

@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseJson } from "../../contract/json.ts";
+import type { Surroundings } from "../process-io.ts";
 
 const POLL_MS = 20;
 /** Output that has not arrived by then is from a process that has left the group. */
@@ -131,10 +132,7 @@ export function killWithThisProcess(kill: () => void, isStopping: () => boolean)
 /** A line that a command printed with `--json`; undefined if it is not JSON. */
 type JsonRecord = Record<string, unknown> | undefined;
 
-interface OwnCommandOptions {
-  env: Readonly<Record<string, string | undefined>>;
-  platform: NodeJS.Platform;
-  cwd: string;
+interface OwnCommandOptions extends Surroundings {
   /** All of the command's stdin. */
   input?: string | undefined;
   onStdout: (record: JsonRecord, line: string) => unknown;

@@ -79,11 +79,15 @@ export function flagOf(name: string, field: Field, about: string): Flag {
   return declare(placeholder, { parse });
 }
 
-interface Creation<Item> {
+/** What `create` and `update` of a resource differ in. */
+interface Change {
   about?: string;
   examples: readonly string[];
   /** Flags besides those of the fields. */
   further?: readonly Flag[];
+}
+
+interface Creation<Item> extends Change {
   /** Called before anything is created; may add flags. */
   check?: (flags: Flags, context: Context) => void | Promise<void>;
   /** Prints the new object (default: as in its view). */
@@ -125,18 +129,11 @@ function removable(given: Flag): Flag {
   return parse === undefined ? given : { ...given, parse: (text: string) => (text === "" ? "" : parse(text)) };
 }
 
-interface Update {
-  about?: string;
-  examples: readonly string[];
-  /** Flags besides those of the fields. */
-  further?: readonly Flag[];
-}
-
 /** `update`, with a flag for each field that can change. An empty text removes an optional field. */
 export function updateVerb<Item extends object>(
   kind: KindWith<"fields">,
   resource: Resource<Item>,
-  { about, examples, further = [] }: Update,
+  { about, examples, further = [] }: Change,
 ): CommandDefinition {
   const { view } = resource;
   const fields = inputFieldsOf(kind).filter(([, { fixed }]) => !fixed);

@@ -1,18 +1,14 @@
 import { parseUrl } from "../../network/parse-url.ts";
 import * as openid from "openid-client";
 import { AuthorizationError, NetworkError } from "../errors.ts";
+import type { ClientOptions } from "../http.ts";
 import type { Transport } from "../transport.ts";
 
-interface AuthorizationServerOptions {
+interface AuthorizationServerOptions extends Pick<ClientOptions, "userAgent" | "signal" | "onAttempt"> {
   /** `{auth_url}`, from `parseBaseUrl`: the issuer that the metadata must name. */
   issuer: URL;
   clientId: string;
   transport: Transport;
-  userAgent: string;
-  /** Aborts requests in flight, with its reason. */
-  signal: AbortSignal;
-  /** Called with each request, without query, body and credentials. */
-  onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
 
 /** An OAuth server whose metadata was read and verified. */

@@ -8,7 +8,6 @@ type Deviations = readonly (readonly [name: string, deviation: Deviation])[];
 
 interface RejectionCheck extends Pick<Check, "id" | "title" | "explanation" | "fix"> {
   sent: string;
-  forgery?: true;
   deviations: (subject: Subject) => Deviations;
 }
 
@@ -18,6 +17,7 @@ function rejectionCheck({ sent, deviations, ...check }: RejectionCheck): Check {
     ...check,
     group: "Rejecting",
     level: "required",
+    forgery: true,
     together: true,
     async run(subject) {
       const variants = await Promise.all(
@@ -85,7 +85,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       title: "Rejects a delivery without a signature",
       explanation: FORGEABLE,
       fix: `Respond with 400 if the ${header} header is absent.`,
-      forgery: true,
       sent: `A delivery without the ${header} header`,
       deviations: () => [["no header", { header: () => undefined }]],
     }),
@@ -96,7 +95,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       fix: isList
         ? "Respond with 400 unless the header contains one t and at least one v1."
         : `Respond with 400 unless ${header} contains a signature${timestampHeader ? `, and ${timestampHeader} the Unix time` : ""}.`,
-      forgery: true,
       sent: isList
         ? "Four malformed headers: `hello`, a t without v1, a v1 without t, and `t:…;v1:…`"
         : `Headers that read \`hello\`${timestampHeader ? `, and no ${timestampHeader}` : ""}`,
@@ -117,7 +115,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       title: "Rejects a signature made with another secret",
       explanation: FORGEABLE,
       fix: `Compute the HMAC with the receiver's secret and compare it with ${v1 === "v1" ? v1 : `the ${v1}`}.`,
-      forgery: true,
       sent: "A delivery signed with a secret that the receiver does not have",
       deviations: ({ secrets }) => [["another secret", { secrets: [secrets.foreign] }]],
     }),
@@ -126,7 +123,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       title: "Rejects a body that was changed after signing",
       explanation: "An attacker with one valid delivery could send it again with other contents.",
       fix: `Compute the HMAC over \`${scheme.signed}\` with the whole raw body.`,
-      forgery: true,
       sent: "A delivery whose body was changed after signing",
       deviations: (subject) => {
         const sample = subject.sample();
@@ -138,7 +134,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       title: `Rejects a ${signature} of the wrong length`,
       explanation: "A truncated or extended signature is not valid.",
       fix: `Check that the ${v1} has ${length} characters before it is compared: constant-time comparisons throw on unequal lengths.`,
-      forgery: true,
       sent: `A valid delivery whose ${v1} was cut to ${length - 2} and to 2 ${unit}, and one with 2 ${unit} more`,
       deviations: () => [
         [`${length - 2} ${unit}`, withV1((value) => value.slice(0, -2))],
@@ -152,7 +147,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       title: `Rejects a ${signature} that is not ${encoding}`,
       explanation: "Decoders often stop at the first invalid character, or ignore it, and return a shorter value.",
       fix: `Check that the ${v1} consists of ${length} ${encoding} ${unit} before it is decoded and compared.`,
-      forgery: true,
       sent: `Deliveries whose ${v1} is ${length} times ${wrong}, and a valid one whose ${v1} ends in ${wrong}${wrong}`,
       deviations: () => [
         [`${length} times ${wrong}`, withV1((value) => wrong.repeat(value.length))],
@@ -164,7 +158,6 @@ export function rejecting({ scheme }: Provider): readonly Check[] {
       title: `Rejects an empty ${signature}`,
       explanation: "A comparison that stops at the shorter value considers an empty one a match.",
       fix: `Check that the ${v1} has ${length} characters before it is compared.`,
-      forgery: true,
       sent: `A delivery whose header ends in \`${prefix}\``,
       deviations: () => [[prefix === "" ? "empty" : prefix, withV1(() => "")]],
     }),

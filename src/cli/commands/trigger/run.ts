@@ -67,8 +67,9 @@ async function prepare(
   context: Context,
 ): Promise<(client: Client) => Promise<TriggeredEvent[]>> {
   if (type === undefined) {
-    const { readFixture, runFixture } = await import("../../triggering/fixture.ts");
-    const calls = await readFixture(flags.fixture!, context);
+    const { parseFixture, runFixture } = await import("../../triggering/fixture.ts");
+    const file = flags.fixture!;
+    const calls = parseFixture(await context.readInput(file, "--fixture"), file);
     return (client) => runFixture(calls, { client, cleanup, findsEvents: flags.wait === true, context });
   }
   const steps = await plan(type, flags, context);

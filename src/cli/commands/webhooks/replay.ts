@@ -4,21 +4,17 @@ import { type RecordedEvent, RecordingError } from "../../../relay/recording.ts"
 import { type Scheme, type SchemeName, SCHEMES } from "../../../webhooks/schemes.ts";
 import type { Context } from "../../context.ts";
 import { printable } from "../../terminal/printable.ts";
-import { readForwardingOptions } from "../../forwarding/options.ts";
+import { type ForwardingFlags, readForwardingOptions } from "../../forwarding/options.ts";
 import { replayFile } from "../../forwarding/replay-file.ts";
 import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { deliveryHeaders, mergeHeaders, type NewDelivery, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
-export interface ReplayFlags extends SecretFlags, SchemeFlag {
+export interface ReplayFlags
+  extends SecretFlags, SchemeFlag, Pick<ForwardingFlags, "concurrency" | "retries" | "timeout" | "skipVerify"> {
   forwardTo: string;
   header: string[];
   speed: number;
-  concurrency: number;
-  retries: number;
-  /** Milliseconds. */
-  timeout: number;
-  skipVerify: boolean;
 }
 
 const KNOWN_SCHEMES: readonly Scheme[] = Object.values(SCHEMES);

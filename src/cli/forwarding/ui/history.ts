@@ -41,13 +41,7 @@ export interface Row {
 }
 
 /** Totals of the session, counted like those of its summary. */
-export interface Totals {
-  received: number;
-  forwarded: number;
-  failed: number;
-  resolved: number;
-  duplicates: number;
-}
+export type Totals = Record<"received" | "forwarded" | "failed" | "resolved" | "duplicates", number>;
 
 /** The latest deliveries, up to a limit. */
 export class History {

@@ -1,4 +1,5 @@
 import { isSuccess } from "../../../contract/is-success.ts";
+import { isForgery } from "../../../relay/chaos-settings.ts";
 import { printable } from "../../terminal/printable.ts";
 import { cutMiddle, fitLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
@@ -95,10 +96,9 @@ function noteSpan(row: Row): Span {
 export function statusSpan({ outcome, isForwarded, isOfReset }: Row): Span {
   if (outcome === undefined) return [isForwarded ? "…" : "–", "dim"];
   const { status, failure, copy, retryInMs } = outcome;
-  const isForgery = copy === "badsig" || copy === "stale";
   const text = status === undefined ? shortFailure(failure?.code) : String(status);
   const shown = retryInMs === undefined || isOfReset ? text : `${text} ↻`;
-  if (isForgery) return [shown, status === undefined || isSuccess(status) ? "bad" : "good"];
+  if (isForgery(copy)) return [shown, status === undefined || isSuccess(status) ? "bad" : "good"];
   if (isSuccess(status)) return [shown, "good"];
   return [shown, status !== undefined && status < 500 ? "warn" : "bad"];
 }

@@ -40,15 +40,15 @@ export function* matchesWithIndex(text: string): Generator<Match & { index: numb
   }
 }
 
-/** Yields every credential in a text. */
-export function* matchesIn(text: string): Generator<Match> {
-  for (const { index: _, ...match } of matchesWithIndex(text)) yield match;
+/** Yields every credential in a text that is at this place. */
+export function* findingsIn(text: string, place: Omit<Finding, keyof Match>): Generator<Finding> {
+  for (const { index: _, ...match } of matchesWithIndex(text)) yield { ...match, ...place };
 }
 
 /** Returns the text, such as a file's name, with each credential in it masked. */
 export function withMaskedCredentials(text: string): string {
   let shown = text;
-  for (const { secret } of matchesIn(text)) shown = shown.replace(secret, masked(secret));
+  for (const { secret } of matchesWithIndex(text)) shown = shown.replace(secret, masked(secret));
   return shown;
 }
 

@@ -5,7 +5,7 @@ import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { shellCommand } from "../../../../contract/shell-command.ts";
 import { UserError } from "../../../errors.ts";
-import { type Finding, matchesIn, MAX_CREDENTIAL_LENGTH, withoutNuls } from "./finding.ts";
+import { type Finding, findingsIn, MAX_CREDENTIAL_LENGTH, withoutNuls } from "./finding.ts";
 
 /** A path inside a git repository, and the options of its git processes. */
 interface Repository {
@@ -77,13 +77,12 @@ async function* scanRefs(repository: Repository): AsyncGenerator<Finding> {
   const commits: string[] = [];
   let hasOthers = false;
   for await (const { text } of git(repository, ["for-each-ref", fields])) {
-    const [type, id, targetType, target, ...name] = text.split(" ");
+    const [type, id, targetType, target, ...words] = text.split(" ");
+    const name = words.join(" ");
     if (type === "commit") commits.push(`^${id}\n`);
     else hasOthers = true;
     if (targetType === "commit") commits.push(`^${target}\n`);
-    for (const match of matchesIn(name.join(" "))) {
-      yield { ...match, path: utf8(name.join(" ")), line: null, commit: null };
-    }
+    yield* findingsIn(name, { path: utf8(name), line: null, commit: null });
   }
   if (!hasOthers) return;
   const names = new Map<string, string>();
@@ -113,7 +112,7 @@ async function* scanObjects(
       line = type === "tag" ? null : 1;
       continue;
     }
-    for (const match of matchesIn(withoutNuls(text))) yield { ...match, path, line, commit: null };
+    for (const finding of findingsIn(withoutNuls(text), { path, line, commit: null })) yield finding;
     if (line === null) line = text === "" ? 1 : null;
     else if (ends) line += 1;
   }
@@ -219,8 +218,7 @@ async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Findi
   for await (const { text, ends } of lines) {
     if (text.startsWith(COMMIT_MARK)) {
       const [hash = "", ...people] = text.slice(COMMIT_MARK.length).split(" ");
-      for (const match of matchesIn(people.join(" ")))
-        yield { ...match, path: "(commit author)", line: null, commit: hash };
+      yield* findingsIn(people.join(" "), { path: "(commit author)", line: null, commit: hash });
       commit = hash;
       path = COMMIT_MESSAGE;
       line = 1;
@@ -243,7 +241,7 @@ async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Findi
       const added = NEW_NAME.exec(text);
       if (added !== null) {
         const name = added.groups?.["path"] === undefined ? pathOfHeader(header) : pathOf(added.groups["path"]);
-        for (const match of matchesIn(name)) yield { ...match, path: name, line: null, commit };
+        yield* findingsIn(name, { path: name, line: null, commit });
       }
       if (text.startsWith("+++ ")) path = pathOf(text.slice(4)).replace(/^b\//, "");
       continue;
@@ -251,7 +249,7 @@ async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Findi
     const change = changeOf(text.slice(0, marks));
     if (change === "none") continue;
     if (marks === 0 || change === "added") {
-      for (const match of matchesIn(withoutNuls(text.slice(marks)))) yield { ...match, path, line, commit };
+      for (const finding of findingsIn(withoutNuls(text.slice(marks)), { path, line, commit })) yield finding;
     }
     if (ends) line++;
   }
@@ -276,5 +274,5 @@ function pathOfHeader(header: string): string {
 /** git quotes what a shell would not accept as it is, and ends names that contain a space with a tab. */
 function pathOf(text: string): string {
   const plain = text.replace(/\t$/, "").replace(/^"(.*)"$/, "$1");
-  return Buffer.from(plain, "latin1").toString("utf8");
+  return utf8(plain);
 }

@@ -1,6 +1,5 @@
 import { relative, resolve, sep } from "node:path";
 import type { CredentialKind } from "../../../../contract/credentials.ts";
-import type { Environment } from "../../../../contract/environments.ts";
 import { counted } from "../../../../contract/words.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError } from "../../../errors.ts";
@@ -115,12 +114,7 @@ async function envFileOf(folder: string): Promise<string | undefined> {
 }
 
 /** A finding for output: enough to locate it, not enough to use it. */
-interface FindingEntry {
-  path: string;
-  line: number | null;
-  commit: string | null;
-  kind: CredentialKind;
-  environment: Environment | null;
+interface FindingEntry extends Omit<Finding, "secret"> {
   credential: string;
   /** The result of --revoke; null without it. */
   outcome: string | null;

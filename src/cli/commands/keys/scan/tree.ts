@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { open, readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../../errors.ts";
-import { type Finding, MAX_CREDENTIAL_LENGTH, matchesIn, matchesWithIndex, withoutNuls } from "./finding.ts";
+import { type Finding, findingsIn, MAX_CREDENTIAL_LENGTH, matchesWithIndex, withoutNuls } from "./finding.ts";
 
 const MAX_BINARY_BYTES = 1024 * 1024;
 const SNIFFED_BYTES = 8192;
@@ -40,7 +40,7 @@ async function* scanFolder(folder: string, report: TreeReport): AsyncGenerator<F
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     const path = folder === "." ? entry.name : join(folder, entry.name);
-    for (const match of matchesIn(entry.name)) yield { ...match, path: shown(path), line: null, commit: null };
+    yield* findingsIn(entry.name, { path: shown(path), line: null, commit: null });
     if (entry.isDirectory() && entry.name !== ".git") yield* scanFolder(path, report);
     else if (entry.isFile()) yield* scanReadable(path, report);
     else if (entry.isSymbolicLink()) yield* scanLink(path, report);
@@ -50,9 +50,7 @@ async function* scanFolder(folder: string, report: TreeReport): AsyncGenerator<F
 /** Git stores a link's target as its content. */
 async function* scanLink(path: string, report: TreeReport): AsyncGenerator<Finding> {
   try {
-    for (const match of matchesIn(await readlink(bytesOf(path), "latin1"))) {
-      yield { ...match, path: shown(path), line: 1, commit: null };
-    }
+    yield* findingsIn(await readlink(bytesOf(path), "latin1"), { path: shown(path), line: 1, commit: null });
   } catch (error) {
     report.onUnreadable(shown(path), reasonOf(error));
   }

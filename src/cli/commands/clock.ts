@@ -30,9 +30,7 @@ const AHEAD_IN_WORDS: Column<TestClock> = {
 
 const CLOCK: ResourceView<TestClock> = {
   noun: "test clock",
-  plural: "test clocks",
   fields: memberNamesOf("TestClock"),
-  columns: [],
   details: [NOW, AHEAD],
 };
 
@@ -154,6 +152,6 @@ function formatAttempts({ attempts, succeeded, failed }: TestClock): string {
 /** A clock has no ID: `--quiet` prints its time. */
 async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
   if (output.quiet && !output.json) return output.line(clock.now);
-  const details = view.details.map((column) => (column === AHEAD && output.terminal ? AHEAD_IN_WORDS : column));
+  const details = (view.details ?? []).map((column) => (column === AHEAD && output.terminal ? AHEAD_IN_WORDS : column));
   await output.object(clock, { ...view, details });
 }

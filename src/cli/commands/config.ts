@@ -28,7 +28,6 @@ interface Entry {
 
 const VIEW: ResourceView<Entry> = {
   noun: "setting",
-  plural: "settings",
   fields: ["key", "value", "source", "meaning"],
   columns: [
     { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
@@ -36,7 +35,6 @@ const VIEW: ResourceView<Entry> = {
     { label: "Source", text: ({ source }) => source },
     { label: "Meaning", text: ({ meaning }) => meaning, style: (text, styles) => styles.dim(text), optional: true },
   ],
-  details: [],
 };
 
 /** Returns the effective value and its source: `--base-url`, `SERVICE_BASE_URL`, `profile shop`, `default`. */

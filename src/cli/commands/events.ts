@@ -17,9 +17,7 @@ import { callVerb, getVerb, IDEMPOTENCY_KEY, listVerb, SEARCH_FILTERS } from "..
 
 const REPLAY: ResourceView<Replay> = {
   noun: "replay",
-  plural: "replays",
   fields: memberNamesOf("Replay"),
-  columns: [],
   details: [
     { label: "Event", text: ({ event }) => event },
     {

@@ -74,7 +74,6 @@ const LOGS: Resource<RequestLog> = {
   isInRealTime: true,
   view: {
     noun: "request",
-    plural: "requests",
     fields: memberNamesOf("RequestLog"),
     columns: [STATUS, METHOD, PATH, { ...ERROR, optional: true }, { ...DURATION, optional: true }, ID, CREATED],
     details: [ID, STATUS, METHOD, PATH, ERROR, LEFT_OUT, DURATION, ENVIRONMENT, CREATED_AT],
@@ -93,7 +92,6 @@ const LOG: Resource<RequestLogDetail> = {
   view: {
     ...LOGS.view,
     fields: memberNamesOf("RequestLogDetail"),
-    columns: [],
     details: [
       ID,
       STATUS,

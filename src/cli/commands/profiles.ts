@@ -37,7 +37,6 @@ const SIGNED_IN: Column<ProfileEntry> = {
 
 const PROFILES: ResourceView<ProfileEntry> = {
   noun: "profile",
-  plural: "profiles",
   fields: ["name", "current", "base_url", "auth_url", "account", "credentials"],
   columns: [NAME, CURRENT, ACCOUNT, SIGNED_IN, { ...BASE_URL, optional: true }],
   details: [NAME, CURRENT, ACCOUNT, SIGNED_IN, BASE_URL, { label: "Auth URL", text: ({ auth_url }) => auth_url }],

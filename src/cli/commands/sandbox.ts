@@ -13,9 +13,7 @@ const SNAPSHOTS = "/v1/sandbox/snapshots";
 
 const viewOf = (label: string): ResourceView<Sandbox> => ({
   noun: "sandbox",
-  plural: "sandboxes",
   fields: memberNamesOf("Sandbox"),
-  columns: [],
   details: [
     { label, text: ({ reset_at: at }, view) => timeWithAge(at, view) },
     { label: "Snapshot", text: ({ snapshot }) => snapshot ?? "none" },
@@ -26,7 +24,6 @@ const RESTORED = viewOf("Restored");
 
 const SNAPSHOT: ResourceView<Snapshot> = {
   noun: "snapshot",
-  plural: "snapshots",
   fields: memberNamesOf("Snapshot"),
   columns: [
     { label: "Name", text: ({ name }) => name },

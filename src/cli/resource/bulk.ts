@@ -185,9 +185,7 @@ const FILTERS: Column<BulkOperation> = {
 
 const BULK_OPERATION: ResourceView<BulkOperation> = {
   noun: nounOf("bulk_operation"),
-  plural: nounsOf("bulk_operation"),
   fields: memberNamesOf("BulkOperation"),
-  columns: [],
   details: [
     { label: "ID", text: ({ id }) => id ?? "" },
     STATUS,

@@ -8,9 +8,7 @@ export function identityView(more: readonly (readonly [label: string, text: stri
   const added = more.map(([label, text]): Column<Identity> => ({ label, text: () => text }));
   return {
     noun: "identity",
-    plural: "identities",
     fields: [...memberNamesOf("Identity"), "cli"],
-    columns: [],
     details: [
       { label: "Account", text: ({ account }) => `${account.name} (${account.id})` },
       { label: "User", text: ({ user }) => user?.email ?? "" },

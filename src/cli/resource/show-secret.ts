@@ -36,7 +36,7 @@ export async function showSecret<Item extends object>(
     style: (text, styles) => styles.strong(text),
   };
   // Instead of the beginning of it, which the same field has later.
-  const others = view.details.filter((detail) => detail.label !== shown.label);
+  const others = (view.details ?? []).filter((detail) => detail.label !== shown.label);
   await output.object(item, { ...withSecret(kind, view), details: [...others, shown] });
   output.note(`\nThe ${label} is shown only once: store it now.`);
 }

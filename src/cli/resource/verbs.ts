@@ -8,7 +8,7 @@ import { type CommandDefinition, type Flag, flag, type Operand, optionOf } from 
 import type { Context } from "../context.ts";
 import { EnvironmentClock, resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
-import type { ResourceView } from "../terminal/view.ts";
+import { pluralOf, type ResourceView } from "../terminal/view.ts";
 import { withArticle } from "../../contract/resources.ts";
 import type { Resource } from "./resource.ts";
 
@@ -42,7 +42,7 @@ export function listVerb<Item extends object>(
 ): CommandDefinition {
   return {
     name: "list",
-    about: `List ${view.plural}, newest first`,
+    about: `List ${pluralOf(view)}, newest first`,
     options: [
       ...filters,
       ...options,
@@ -233,9 +233,7 @@ export interface Deleted {
 
 export const DELETED: ResourceView<Deleted> = {
   noun: "deletion",
-  plural: "deletions",
   fields: memberNamesOf("DeletedCustomer"),
-  columns: [],
   details: [
     { label: "ID", text: ({ id }) => id },
     { label: "Deleted", text: ({ deleted }) => String(deleted) },

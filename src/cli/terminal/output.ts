@@ -12,6 +12,7 @@ import {
   columnsOfFields,
   type FieldNames,
   pickFields,
+  pluralOf,
   recordName,
   type ResourceView,
   tabSeparated,
@@ -115,7 +116,7 @@ export class Output {
     const all: Item[] = [];
     for await (const item of items) all.push(item);
     if (this.json) return await this.document(all, view);
-    if (all.length === 0) return this.note(`No ${view.plural}.`);
+    if (all.length === 0) return this.note(`No ${pluralOf(view)}.`);
     const { renderTable } = await import("./table.ts");
     const shown = { styles: this.styles, view: this.#viewContext(clock), terminalWidth: this.width };
     const lines = renderTable(all, columns, shown);
@@ -270,7 +271,7 @@ export class Output {
     this.spinner.update(`${reason}; retrying in ${(milliseconds / 1000).toFixed(1)} s`);
   }
 
-  #columns<Item>(view: ResourceView<Item>, standard: readonly Column<Item>[]): readonly Column<Item>[] {
+  #columns<Item>(view: ResourceView<Item>, standard: readonly Column<Item>[] = []): readonly Column<Item>[] {
     const { fields } = this.#options;
     if (fields === undefined) return standard;
     assertFields(view, fields);

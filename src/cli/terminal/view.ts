@@ -30,12 +30,19 @@ export interface Column<Item> {
 /** How a resource is shown. `fields` are the names for `--fields`. */
 export interface ResourceView<Item> {
   noun: string;
-  plural: string;
+  /** Of several (default: the noun with an s). */
+  plural?: string;
   fields: readonly string[];
-  columns: readonly Column<Item>[];
-  details: readonly Column<Item>[];
+  /** Of a list; absent for what is never listed. */
+  columns?: readonly Column<Item>[];
+  /** Of one object; absent for what is only listed. */
+  details?: readonly Column<Item>[];
   /** A part of an object that is shown as JSON below its details. */
   block?: { label: string; value(item: Item): unknown };
+}
+
+export function pluralOf({ noun, plural = `${noun}s` }: Pick<ResourceView<unknown>, "noun" | "plural">): string {
+  return plural;
 }
 
 /** Returns the view of objects with one more field, which those of a list do not have. */

@@ -44,7 +44,6 @@ type Status = DatabaseStatus & { database: string };
 
 const STATUS: ResourceView<Status> = {
   noun: "database",
-  plural: "databases",
   fields: [
     "database",
     "engine",
@@ -56,7 +55,6 @@ const STATUS: ResourceView<Status> = {
     "initialized",
     "deliveries_pending",
   ],
-  columns: [],
   details: [
     { label: "Database", text: ({ database }) => database },
     { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },

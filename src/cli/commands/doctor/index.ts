@@ -30,7 +30,6 @@ interface Result {
 
 const RESULTS: ResourceView<Result> = {
   noun: "check",
-  plural: "checks",
   fields: ["id", "title", "status", "detail", "advice"],
   columns: [
     { label: "Status", text: ({ status }) => status },
@@ -38,7 +37,6 @@ const RESULTS: ResourceView<Result> = {
     { label: "Detail", text: ({ detail }) => detail },
     { label: "Advice", text: ({ advice }) => advice ?? "" },
   ],
-  details: [],
 };
 
 /** `service doctor`. */

@@ -29,7 +29,6 @@ const COLUMNS: Column<Fault>[] = [
 ];
 const FAULT: ResourceView<Fault> = {
   noun: "fault",
-  plural: "faults",
   fields: memberNamesOf("Fault"),
   columns: [...COLUMNS, CREATED],
   details: [...COLUMNS, CREATED_AT],

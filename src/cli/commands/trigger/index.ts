@@ -107,14 +107,12 @@ interface TypeEntry {
 
 const TYPES: ResourceView<TypeEntry> = {
   noun: "event type",
-  plural: "event types",
   fields: ["type", "calls", "overrides"],
   columns: [
     { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },
     { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true, wraps: true },
     { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, wraps: true, optional: true },
   ],
-  details: [],
 };
 
 /** `service trigger --list`. */

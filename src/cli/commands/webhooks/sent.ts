@@ -16,7 +16,6 @@ export interface Sent {
 
 export const SENT: ResourceView<Sent> = {
   noun: "delivery",
-  plural: "deliveries",
   fields: ["id", "url", "status", "duration_ms", "headers", "response_headers", "body", "error", "hint"],
   columns: [
     { label: "Status", text: ({ status, error }) => String(status ?? error?.code) },
@@ -25,5 +24,4 @@ export const SENT: ResourceView<Sent> = {
     { label: "Response", text: ({ error, body }) => error?.message ?? problemDetail(body) ?? body.trim() },
     { label: "Hint", text: ({ hint }) => hint ?? "" },
   ],
-  details: [],
 };

@@ -17,7 +17,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import type { OtherMatch } from "./mismatch.ts";
 import { SECRET_FLAGS, SECRET_VARIABLE, type SecretFlags, secretsIfGiven, secretsOf } from "../../receivers/secrets.ts";
-import type { ResourceView } from "../../terminal/view.ts";
+import type { Column, ResourceView } from "../../terminal/view.ts";
 
 interface VerifyFlags extends SecretFlags, SchemeFlag {
   header?: string[];
@@ -32,9 +32,7 @@ const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
 
 const VERIFIED: ResourceView<WebhookEvent> = {
   noun: "event",
-  plural: "events",
   fields: memberNamesOf("Event"),
-  columns: [],
   details: [
     { label: "Event", text: ({ id }) => id },
     { label: "Type", text: ({ type }) => type },
@@ -49,17 +47,13 @@ interface VerifiedView {
   timestamp: number | null;
 }
 
-const VERIFIED_DELIVERY: ResourceView<VerifiedView> = {
-  noun: "delivery",
-  plural: "deliveries",
-  fields: ["scheme", "id", "timestamp"],
-  columns: [],
-  details: [
-    { label: "Scheme", text: ({ scheme }) => scheme },
-    { label: "ID", text: ({ id }) => id ?? "" },
-    { label: "Timestamp", text: ({ timestamp }) => String(timestamp ?? "") },
-  ],
-};
+const DELIVERY_DETAILS: readonly Column<VerifiedView>[] = [
+  { label: "Scheme", text: ({ scheme }) => scheme },
+  { label: "ID", text: ({ id }) => id ?? "" },
+  { label: "Timestamp", text: ({ timestamp }) => String(timestamp ?? "") },
+];
+
+const VERIFIED_DELIVERY: ResourceView<VerifiedView> = { noun: "delivery", fields: ["scheme", "id", "timestamp"] };
 
 const ALL_FIELDS = [...new Set([...VERIFIED_DELIVERY.fields, ...VERIFIED.fields])];
 
@@ -118,7 +112,7 @@ async function runVerify(context: Context, flags: VerifyFlags): Promise<void> {
     output.success("The signature is valid");
     if (event !== undefined) return await output.object(event, VERIFIED);
     const delivery = { scheme: scheme.name, id: id ?? idIn(payload, scheme) ?? null, timestamp };
-    const details = VERIFIED_DELIVERY.details.filter(({ label }) => valueAt(delivery, label.toLowerCase()) !== null);
+    const details = DELIVERY_DETAILS.filter(({ label }) => valueAt(delivery, label.toLowerCase()) !== null);
     await output.object(delivery, { ...VERIFIED_DELIVERY, details });
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;

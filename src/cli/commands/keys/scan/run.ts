@@ -155,7 +155,6 @@ const OUTCOME: Column<FindingEntry> = { label: "Outcome", text: ({ outcome }) =>
 
 const FINDINGS: ResourceView<FindingEntry> = {
   noun: "finding",
-  plural: "findings",
   fields: ["path", "line", "commit", "kind", "environment", "credential", "outcome"],
   columns: [PLACE, CREDENTIAL, KIND, OUTCOME],
   details: [PLACE, CREDENTIAL, KIND, OUTCOME],

@@ -56,10 +56,10 @@ const QUESTIONS: Record<string, () => Promise<unknown>> = {
       ["order.created"],
       64,
     ),
-  "events, first page": () => listEvents(database, page, { types: undefined, objectId: undefined }),
-  "events, related to one object": () => listEvents(database, page, { types: undefined, objectId: "ord_007" }),
+  "events, first page": () => listEvents(database, page, { types: undefined, objectIds: undefined }),
+  "events, related to one object": () => listEvents(database, page, { types: undefined, objectIds: ["ord_007"] }),
   "events, before the middle": () =>
-    listEvents(database, { ...page, before: middle }, { types: undefined, objectId: undefined }),
+    listEvents(database, { ...page, before: middle }, { types: undefined, objectIds: undefined }),
   "an event": () => findEvent(database, environment, position.id!),
   "deliveries, first page": () =>
     listDeliveries(database, page, { endpointId: undefined, eventIds: undefined, status: undefined }),

@@ -167,6 +167,7 @@ export const SEARCH_FILTERS = {
       pattern: "\\S",
       description:
         "Text that a value contains, ignoring case: an ID, an email address, a name, an amount such as 19.99, metadata. " +
+        "A customer's address also finds the customer's orders, their payments, and the events and deliveries about these. " +
         `Or up to ${LIMITS.maxPageSize} IDs, separated by commas, to find what contains any of them. ` +
         `A request searches ${LIMITS.searchedRows} items of at most 4 MiB`,
       examples: ["ada@example.com"],

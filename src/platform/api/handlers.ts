@@ -1,5 +1,5 @@
 import type { EventType } from "../../contract/event-types.ts";
-import { type IdKind, kindOfId } from "../../contract/ids.ts";
+import { type IdKind, idsOf, kindOfId } from "../../contract/ids.ts";
 import { type Operation, OPERATIONS } from "../../contract/operations.ts";
 import { type Field, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../contract/resources.ts";
 import type { Identity, OAuthGrant, Session } from "../../contract/schemas/account.ts";
@@ -24,11 +24,12 @@ import { type InviteTools, inviteUser, listUsers, removeUser } from "../domain/u
 import * as endpoints from "../domain/webhook-endpoints.ts";
 import { type Call, RawJson } from "../http/call.ts";
 import { type Listed, type ListQuery, sendList } from "../http/pagination.ts";
-import { narrowed } from "../http/search.ts";
+import { candidateMatcherOf, narrowed } from "../http/search.ts";
 import { readStatistics } from "../observability/statistics.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { OpenedEvent } from "../storage/events.ts";
+import type { PageRequest } from "../storage/page.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionOfUser, sessionsOfUser } from "../storage/sessions.ts";
 import type { With } from "../tools.ts";
@@ -87,14 +88,18 @@ function customHandlers(tools: OperationTools): Handlers {
   const advanceMilliseconds = Math.min(SHORT_SECONDS, tools.requestSeconds / 2) * 1000;
   return {
     // Events are returned as the bytes that were delivered: nothing is parsed and serialized again.
-    listEvents: (call, queries) => {
+    listEvents: async (call, queries) => {
       const query = narrowed(call.query, EVENT_REFERENCES);
+      const named = await objects.findNamed(queries, call.caller.tenant, call.query.query);
       return sendList(vault, "event", call, (page) => events.pageOfEvents(queries, clock, page, query), {
         toJson: ({ body }: OpenedEvent) => body,
         open: (row) => events.openListed(queries, row),
         bytesOf: ({ body_bytes: bytes }) => bytes,
         positionOf: ({ seq }) => String(seq),
+        topOf: () => String(Number.MAX_SAFE_INTEGER),
         textOf: ({ body }) => body,
+        foundFirst: (page) => events.eventsAbout(queries, named.wholeIds, page, query),
+        named: named.ids,
       });
     },
     getEvent: async ({ caller, id }, queries) => new RawJson((await events.getEvent(queries, caller.tenant, id)).body),
@@ -125,17 +130,24 @@ function customHandlers(tools: OperationTools): Handlers {
 
     listDeliveries: async (call, queries) => {
       const { caller, query } = call;
-      const named = query.query === undefined ? [] : await endpoints.allEndpoints(queries, caller.tenant);
-      const byId = new Map(named.map((endpoint) => [endpoint.id, endpoint]));
+      const receivers = query.query === undefined ? [] : await endpoints.allEndpoints(queries, caller.tenant);
+      const byId = new Map(receivers.map((endpoint) => [endpoint.id, endpoint]));
       const filters = narrowed(query, DELIVERY_REFERENCES);
-      const pageOf = (page: Parameters<typeof deliveries.pageOfDeliveries>[2]) =>
-        deliveries.pageOfDeliveries(queries, caller.tenant, page, filters);
+      const isSearch = query.query !== undefined && idsOf(query.query).length === 0;
+      const named = await objects.findNamed(queries, caller.tenant, query.query);
+      const isCandidate = candidateMatcherOf(query.query ?? "", named.ids);
+      const pageOf = async (page: PageRequest): Promise<deliveries.SearchedDelivery[]> => {
+        const found = await deliveries.pageOfDeliveries(queries, caller.tenant, page, filters);
+        return isSearch ? deliveries.withObjects(queries, caller.tenant, found, isCandidate) : found;
+      };
       return sendList(vault, "delivery", call, pageOf, {
         isMatch: matcherOf(query),
         valuesOf: (delivery) => {
           const { url, description } = byId.get(delivery.endpoint ?? "") ?? {};
           return { ...delivery, url, description };
         },
+        foundFirst: (page) => deliveries.deliveriesOfNamed(queries, caller.tenant, page, filters, named),
+        named: named.ids,
       });
     },
     getDelivery: ({ caller, id }, queries) => deliveries.getDelivery(queries, caller.tenant, id),
@@ -346,16 +358,20 @@ function objectHandlers(kind: ObjectKind, vault: Vault): Record<string, AnyHandl
   return {
     // A rule may depend on what concurrent requests add.
     [`create${label}`]: kind in RULES ? create : { isolation: "batched", write: create },
-    [`list${labels}`]: (call: Call, queries: Queries) => {
+    [`list${labels}`]: async (call: Call, queries: Queries) => {
       const query = call.query as Input & { query?: string };
       const { tenant } = call.caller;
+      const named = await objects.findNamed(queries, tenant, query.query);
       const filters = narrowed(query, references);
       return sendList(
         vault,
         kind,
         { ...call, query },
         (page) => objects.pageOfObjects(queries, tenant, kind, { page, query: filters }),
-        { foundFirst: (page) => objects.objectOfUniqueValue(queries, tenant, kind, { page, query: filters }) },
+        {
+          foundFirst: async (page) => objects.namedObjects(named, tenant, kind, { page, query: filters }),
+          named: named.ids,
+        },
       );
     },
     [`get${label}`]: ({ caller, id }: Call, queries: Queries) => objects.getObject(queries, caller.tenant, kind, id),

@@ -1,9 +1,11 @@
 import { idsOf, isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
+import type { ListedEvent } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, assertId, existing, missing, unknownReference } from "./api-error.ts";
-import { deliverTo, deliverToAll } from "./events.ts";
+import { deliverTo, deliverToAll, eventsAbout } from "./events.ts";
+import type { Named } from "./objects.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 import {
@@ -16,7 +18,7 @@ import {
   type ShownDelivery,
 } from "../storage/deliveries.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import { findEventToDeliver, insertReplay } from "../storage/events.ts";
+import { findEventToDeliver, insertReplay, readSmallBodies } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { endpointRows } from "../storage/webhook-endpoints.ts";
 
@@ -32,11 +34,46 @@ export async function pageOfDeliveries(
   { endpoint, event, status, query = "" }: DeliveryListQuery,
 ): Promise<Delivery[]> {
   const ids = idsOf(query);
-  const searched = ids.length > 1 && ids.every((id) => isId("event", id)) ? ids : undefined;
+  const searched = ids.length > 0 && ids.every((id) => isId("event", id)) ? ids : undefined;
   const eventIds = event === undefined ? searched : [event];
   const filters = { endpointId: endpoint, eventIds, status: status === "retrying" ? "pending" : status };
   const rows = await listDeliveries(queries, page, filters);
   return rows.map((row) => toDelivery(row, tenant));
+}
+
+/** A delivery with the object of its event, if a search may find something in it. */
+export type SearchedDelivery = Delivery & { about?: unknown };
+
+/** Adds the objects of their events to deliveries, of those whose JSON a search accepts. Large ones are left out. */
+export async function withObjects(
+  queries: Queries,
+  { environment }: Tenant,
+  deliveries: readonly Delivery[],
+  isCandidate: (json: string) => boolean,
+): Promise<SearchedDelivery[]> {
+  const events = [...new Set(deliveries.map(({ event }) => event))];
+  const bodies = await readSmallBodies(queries, environment, events);
+  return deliveries.map((delivery) => {
+    const body = bodies.get(delivery.event);
+    if (body === undefined || !isCandidate(body)) return delivery;
+    return { ...delivery, about: (JSON.parse(body) as ListedEvent).data };
+  });
+}
+
+/** Returns the newest deliveries about objects that a search names as a whole. */
+export async function deliveriesOfNamed(
+  queries: Queries,
+  tenant: Tenant,
+  page: PageRequest,
+  filters: DeliveryListQuery,
+  named: Named,
+): Promise<SearchedDelivery[]> {
+  const { environment, limit } = page;
+  const events = await eventsAbout(queries, named.wholeIds, { environment, limit });
+  const ids = events.slice(0, limit).map(({ id }) => id);
+  if (ids.length === 0 || filters.event !== undefined) return [];
+  const found = await pageOfDeliveries(queries, tenant, page, { ...filters, query: ids.join(",") });
+  return found.map((delivery) => ({ ...delivery, about: [...named.ids] }));
 }
 
 /**

@@ -150,8 +150,9 @@ export async function pageOfEvents(
   page: PageRequest,
   filters: EventListQuery,
 ): Promise<EventPage["rows"]> {
-  const types = filters.type === undefined || filters.type === "*" ? undefined : typesOfSubscription(filters.type);
-  const read = () => listEvents(queries, page, { types, objectId: filters.related });
+  const types = typesOf(filters);
+  const objectIds = filters.related === undefined ? undefined : [filters.related];
+  const read = () => listEvents(queries, page, { types, objectIds });
   const first = await read();
   let last = first;
   for (const wait of page.position === undefined ? WAITS_MS : []) {
@@ -160,6 +161,21 @@ export async function pageOfEvents(
     last = await read();
   }
   return last.rows;
+}
+
+function typesOf({ type }: EventListQuery): EventType[] | undefined {
+  return type === undefined || type === "*" ? undefined : typesOfSubscription(type);
+}
+
+/** Returns the newest events about some objects. */
+export async function eventsAbout(
+  queries: Queries,
+  objectIds: readonly string[],
+  page: PageRequest,
+  filters: EventListQuery = {},
+): Promise<EventPage["rows"]> {
+  if (objectIds.length === 0 || filters.related !== undefined) return [];
+  return (await listEvents(queries, page, { types: typesOf(filters), objectIds })).rows;
 }
 
 /** Returns an event of a page with the body to show; undefined if it has been removed meanwhile. */

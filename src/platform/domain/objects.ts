@@ -6,6 +6,7 @@ import {
   inputFieldsOf,
   lowerFirst,
   nounOf,
+  OBJECT_KINDS,
   type ObjectKind,
   resourceOf,
   RESOURCES,
@@ -18,6 +19,7 @@ import { columnOf, fromStored, toStored, valuesOf } from "../storage/field-value
 import {
   deleteObject,
   findByKey,
+  findByPrefix,
   findObject,
   insertObject,
   keyColumnOf,
@@ -170,28 +172,69 @@ export async function pageOfObjects(
   const ids = typeof query["query"] === "string" ? idsOf(query["query"]) : [];
   const rows =
     ids.length > 1 && ids.every((id) => isId(kind, id))
-      ? await listObjectsOf(queries, kind, page, selected(kind, query), ids)
+      ? await listObjectsOf(queries, kind, page, selected(kind, query), { ids })
       : await listObjects(queries, kind, page, selected(kind, query));
   return rows.map((row) => toObject(kind, row, tenant));
 }
 
-/** Returns the object of a list whose unique value is searched for as a whole, however old it is. */
-export async function objectOfUniqueValue(
+/** What a search names: objects by a unique value, such as an email address, or by their IDs, and those that refer to them. */
+export interface Named {
+  ids: ReadonlySet<string>;
+  /** If the search is for a whole value: the newest of these objects, by kind, and their IDs. */
+  rows: ReadonlyMap<ObjectKind, readonly ObjectRow[]>;
+  wholeIds: readonly string[];
+}
+
+/** Of a shorter text, objects whose value begins with it are not looked up. */
+const MIN_NAME = 3;
+/** Maximum number of objects whose value begins with a text, and of those that refer to them, of each kind. */
+const MAX_NAMED = 10;
+const MAX_REFERRING = 50;
+const MAX_REFERRING_TO_SEVERAL = 200;
+
+/** Finds what a search names with indexes: the object with a unique value, or those whose value begins with the text. */
+export async function findNamed(
   queries: Queries,
+  { environment }: Pick<Tenant, "environment">,
+  text = "",
+): Promise<Named> {
+  const prefix = keyOf(text.trim());
+  const found = new Map<ObjectKind, ObjectRow[]>();
+  const given = idsOf(text);
+  let isWhole = false;
+  for (const kind of prefix.length < MIN_NAME || given.length === 1 ? [] : OBJECT_KINDS) {
+    for (const [name] of given.length > 0 ? [] : uniqueFields(kind)) {
+      const rows = await findByPrefix(queries, kind, environment, { name, prefix, limit: MAX_NAMED });
+      const whole = rows.filter((row) => row[keyColumnOf(name)] === prefix);
+      isWhole ||= whole.length > 0;
+      found.set(kind, whole.length > 0 ? whole : rows);
+    }
+    for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
+      const { of, filter } = field;
+      const owners = given.filter((id) => of !== undefined && isId(of as ObjectKind, id));
+      const ids = [...owners, ...(found.get(of as ObjectKind)?.map(({ id }) => id) ?? [])];
+      if (filter !== true || ids.length === 0) continue;
+      const page = { environment, limit: given.length > 0 ? MAX_REFERRING_TO_SEVERAL : MAX_REFERRING };
+      const some = ids.slice(0, page.limit);
+      found.set(kind, await listObjectsOf(queries, kind, page, {}, { column: columnOf(name, field), ids: some }));
+    }
+  }
+  const ids = [...found.values()].flat().map(({ id }) => id);
+  return { ids: new Set(ids), ...(isWhole ? { rows: found, wholeIds: ids } : { rows: new Map(), wholeIds: [] }) };
+}
+
+/** Returns the objects of a list that a search names as a whole, newest first, however old they are. */
+export function namedObjects(
+  { rows }: Named,
   tenant: Tenant,
   kind: ObjectKind,
-  { page, query }: { page: PageRequest; query: Input },
-): Promise<ApiObject | undefined> {
-  const { query: text } = query;
-  if (typeof text !== "string") return undefined;
-  for (const [name] of uniqueFields(kind)) {
-    const filters = { [keyColumnOf(name)]: keyOf(text.trim()) };
-    const [row] = await listObjects(queries, kind, { ...page, position: undefined }, filters);
-    const wanted = Object.entries(selected(kind, query));
-    if (row !== undefined && wanted.every(([column, value]) => row[column] === value))
-      return toObject(kind, row, tenant);
-  }
-  return undefined;
+  { page: { from = "", before = "~", limit }, query }: { page: PageRequest; query: Input },
+): ApiObject[] {
+  const wanted = Object.entries(selected(kind, query));
+  const shown = (rows.get(kind) ?? []).filter(
+    (row) => row.id >= from && row.id < before && wanted.every(([column, value]) => row[column] === value),
+  );
+  return shown.slice(0, limit).map((row) => toObject(kind, row, tenant));
 }
 
 /** Returns the filters of a list by column. */

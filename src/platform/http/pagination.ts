@@ -75,10 +75,14 @@ interface ListOf<Row, Item> {
   /** Returns the item of a row; undefined if it has been removed meanwhile. */
   open: (row: Row) => Promise<Item | undefined>;
   bytesOf: (row: Row) => number;
-  /** Returns an item's position in the list. */
-  positionOf: (item: Item) => string;
-  /** Returns the item that a search finds before all others, wherever it is in the list. */
-  foundFirst: (page: PageRequest) => Promise<Item | undefined>;
+  /** Returns a row's position in the list. */
+  positionOf: (row: Row) => string;
+  /** Returns the newest rows that a search finds before all others, wherever they are in the list: at most a page. */
+  foundFirst: (page: PageRequest) => Promise<Row[]>;
+  /** The IDs of what a search names: it finds what refers to any of them, too. */
+  named: ReadonlySet<string> | undefined;
+  /** A position before the first row of a page. */
+  topOf: (page: PageRequest) => string;
   /** A filter that no index decides, for which as many items are read as for a search. */
   isMatch: ((item: Item) => boolean) | undefined;
   /** Number of rows that a search reads at once. */
@@ -100,7 +104,9 @@ export async function sendList<Row extends Listed, Query extends ListQuery, Item
     open = async (row) => row as Item,
     bytesOf = () => 0,
     positionOf = ({ id }) => id ?? "",
-    foundFirst = async () => undefined,
+    foundFirst = async () => [],
+    named,
+    topOf = ({ before }) => before ?? HIGHEST_POSITION,
     isMatch: isWanted,
     batch = BATCH,
     textOf,
@@ -110,23 +116,25 @@ export async function sendList<Row extends Listed, Query extends ListQuery, Item
   const { limit = LIMITS.pageDefault, cursor, ...filters } = call.query;
   const environment = call.caller.tenant.environment;
   const scope = { list: kind, environment, filters };
-  const position = cursor === undefined ? undefined : decodeCursor(vault, scope, cursor);
+  const [position, shown] = cursor === undefined ? [] : decodeCursor(vault, scope, cursor).split("+");
   const created = createdRangeOf(filters);
   if (created.from !== undefined && created.before !== undefined && created.from > created.before) {
     throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
   const page = { environment, position, limit, ...boundsOf(kind, idRangeOf(kind, created), filters.query) };
-  const isFound = matches(filters.query, { valuesOf, textOf });
+  const isFound = matches(filters.query, named, { valuesOf, textOf });
   const isMatch = isWanted && isFound ? (item: Item) => isWanted(item) && isFound(item) : (isWanted ?? isFound);
-  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst, batch };
+  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst, topOf, batch };
   const turn = new LargePageTurn();
   try {
-    const { items, next: nextPosition } = await readItems(page, list, isMatch, { turn, deadline: call.deadline });
-    const next = nextPosition === undefined ? null : encodeCursor(vault, scope, nextPosition);
-    const hasMore = next !== null;
+    const first = position === undefined ? limit : Number(shown ?? 0);
+    const read = await readItems(page, first, list, isMatch, { turn, deadline: call.deadline });
+    const { items, next: nextPosition, foundFirst: number } = read;
+    const next = nextPosition && encodeCursor(vault, scope, number > 0 ? `${nextPosition}+${number}` : nextPosition);
+    const hasMore = next !== undefined;
     const data = items.join(",");
-    const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next)}}`;
-    return new RawJson(turn.isTaken ? Buffer.from(text) : text, next ?? undefined);
+    const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next ?? null)}}`;
+    return new RawJson(turn.isTaken ? Buffer.from(text) : text, next);
   } finally {
     turn.end();
   }
@@ -170,11 +178,12 @@ function boundsOf(kind: IdKind, { before, from }: IdRange, query: string | undef
 /** Returns a test for a search; undefined if every row matches. */
 function matches<Row, Item extends Row>(
   query: string | undefined,
+  named: ReadonlySet<string> | undefined,
   { valuesOf, textOf }: Pick<ListOf<Row, Item>, "valuesOf" | "textOf">,
 ): ((item: Item) => boolean) | undefined {
   if (query === undefined) return undefined;
-  const isCandidate = candidateMatcherOf(query);
-  const isFound = matcherOf(query);
+  const isCandidate = candidateMatcherOf(query, named);
+  const isFound = matcherOf(query, named);
   return (item) => (textOf === undefined || isCandidate(textOf(item))) && isFound(valuesOf(item));
 }
 
@@ -185,10 +194,12 @@ const BATCH = 100;
 
 /**
  * Reads a list from a position until its page is full, which it is before an item that would exceed `LIMITS.pageBytes`. A
- * search ends after `LIMITS.searchedRows` rows, too, which bounds its cost. Returns the items' JSON.
+ * search ends after `LIMITS.searchedRows` rows, too, which bounds its cost. It begins with `firstLimit` rows that are
+ * found first; later pages leave these out. Returns the items' JSON.
  */
 async function readItems<Row, Item extends Row>(
   page: PageRequest,
+  firstLimit: number,
   {
     readRows,
     toJson,
@@ -196,36 +207,50 @@ async function readItems<Row, Item extends Row>(
     bytesOf,
     positionOf,
     foundFirst,
+    topOf,
     batch,
-  }: Omit<ListOf<Row, Item>, "isMatch" | "valuesOf" | "textOf">,
+  }: Omit<ListOf<Row, Item>, "isMatch" | "named" | "valuesOf" | "textOf">,
   isMatch: ((item: Item) => boolean) | undefined,
   { turn, deadline }: { turn: LargePageTurn; deadline: Deadline },
-): Promise<{ items: string[]; next: string | undefined }> {
-  const first = isMatch === undefined ? undefined : await foundFirst(page);
-  const firstPosition = first && positionOf(first);
-  const items = first !== undefined && page.position === undefined && isMatch!(first) ? [toJson(first)] : [];
-  if (items.length === page.limit) return { items, next: page.before ?? HIGHEST_POSITION };
+): Promise<{ items: string[]; next: string | undefined; foundFirst: number }> {
+  const isSearch = isMatch !== undefined && firstLimit > 0;
+  const first = isSearch ? await foundFirst({ ...page, position: undefined, limit: firstLimit }) : [];
+  const known = new Set<string>();
+  const items: string[] = [];
+  let bytes = 0;
+  for (const row of first.slice(0, firstLimit)) {
+    if (page.position === undefined) {
+      bytes += bytesOf(row);
+      if (bytes > LIMITS.pageBytes && items.length > 0) break;
+      if (bytes > LARGE_PAGE_BYTES) await turn.take();
+      deadline.assertTime();
+      const item = await open(row);
+      if (item !== undefined && isMatch!(item)) items.push(toJson(item));
+    }
+    known.add(positionOf(row));
+  }
+  const ended = (next: string | undefined) => ({ items, next, foundFirst: known.size });
+  if (items.length === page.limit || bytes > LIMITS.pageBytes) return ended(topOf(page));
   const limit = isMatch === undefined ? page.limit : batch;
   let { position } = page;
-  let bytes = 0;
   for (let read = 0; read < LIMITS.searchedRows; read += limit) {
     const readMore = () => readRows({ ...page, position, limit });
     const rows = await (isMatch === undefined ? readMore() : reads.run(readMore));
     for (const [index, row] of rows.slice(0, limit).entries()) {
       bytes += bytesOf(row);
-      if (bytes > LIMITS.pageBytes && position !== page.position) return { items, next: position };
+      if (bytes > LIMITS.pageBytes && position !== page.position) return ended(position);
       if (bytes > LARGE_PAGE_BYTES) await turn.take();
       deadline.assertTime();
       const item = await open(row);
       if (item === undefined) continue;
-      position = positionOf(item);
-      if (isMatch?.(item) === false || position === firstPosition) continue;
+      position = positionOf(row);
+      if (isMatch?.(item) === false || known.has(position)) continue;
       items.push(toJson(item));
-      if (items.length === page.limit) return { items, next: index === rows.length - 1 ? undefined : position };
+      if (items.length === page.limit) return ended(index === rows.length - 1 ? undefined : position);
     }
-    if (rows.length <= limit) return { items, next: undefined };
+    if (rows.length <= limit) return ended(undefined);
   }
-  return { items, next: position };
+  return ended(position);
 }
 
 /** Returns a function that serializes an item with the fields that the operation's response declares. */

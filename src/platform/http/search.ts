@@ -1,19 +1,25 @@
 import { type IdKind, idsOf, kindOfId } from "../../contract/ids.ts";
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Returns a test for values that contain a text, ignoring case and the kind of spaces, or one of several IDs. Names of
- * fields do not count.
+ * fields do not count. `named` are the IDs of what the text names.
  */
-export function matcherOf(query: string): (values: unknown) => boolean {
+export function matcherOf(query: string, named = NONE): (values: unknown) => boolean {
   const ids = idsOf(query);
   if (ids.length > 1) {
-    const known = new Set(ids);
+    const known = new Set([...ids, ...named]);
     return (values) => someText(values, (text) => known.has(text));
   }
   const needle = normalized(query.trim());
   const asSearched = needle.includes(" ") ? normalized : (text: string) => text.toLowerCase();
   // The lower case of a character has at most three.
-  return (values) => someText(values, (text) => text.length * 3 >= needle.length && asSearched(text).includes(needle));
+  return (values) =>
+    someText(
+      values,
+      (text) => (text.length * 3 >= needle.length && asSearched(text).includes(needle)) || named.has(text),
+    );
 }
 
 function normalized(text: string): string {
@@ -26,9 +32,12 @@ const SLICE_LENGTH = 32 * 1024;
  * Returns a test for JSON text, which is true if `matcherOf` may accept its values. It excludes most texts, and takes a
  * fraction of the time of parsing a large one.
  */
-export function candidateMatcherOf(query: string): (json: string) => boolean {
+export function candidateMatcherOf(query: string, named = NONE): (json: string) => boolean {
   const ids = idsOf(query);
-  if (ids.length > 1) return (json) => ids.some((id) => json.includes(id));
+  if (ids.length > 1) {
+    const known = new Set([...ids, ...named]);
+    return (json) => hasIdAmong(json, known);
+  }
   const words = normalized(query.trim())
     .split(" ")
     .map((word) => JSON.stringify(word).slice(1, -1));
@@ -37,8 +46,14 @@ export function candidateMatcherOf(query: string): (json: string) => boolean {
   const mayBeAmount = /\d/.test(query);
   return (json) => {
     if (mayBeAmount && json.includes(digits)) return true;
-    return words.every((word) => containsLowerCase(json, word));
+    if (words.every((word) => containsLowerCase(json, word))) return true;
+    return named.size > 0 && hasIdAmong(json, named);
   };
+}
+
+function hasIdAmong(json: string, ids: ReadonlySet<string>): boolean {
+  for (const [, id] of json.matchAll(/"([a-z]{2,5}_[0-9A-Za-z]{22})"/g)) if (ids.has(id!)) return true;
+  return false;
 }
 
 /** Returns whether the lower case of a text contains a word. Converts it in slices: a large copy costs more memory. */

@@ -28,7 +28,7 @@ export function isIntact({ body, body_checksum: checksum }: StoredBody): boolean
 }
 
 /** Larger bodies do not come with the rows of lists and of the log: they are read one by one. */
-const SMALL_BYTES = 8 * 1024;
+export const SMALL_BYTES = 8 * 1024;
 
 /** The columns of a body in a list. Neither database reads a large body to know its size. */
 export const LISTED_BODY = ["body", "body_checksum"]

@@ -8,6 +8,7 @@ import {
   LISTED_BODY,
   type ListedBody,
   openBody,
+  SMALL_BYTES,
   type StoredBody,
 } from "./event-body.ts";
 import { extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
@@ -87,6 +88,22 @@ export async function readEventBodies(
   return new Map(bodies);
 }
 
+/** Returns the bodies of those of some events that exist, are intact and not large. */
+export async function readSmallBodies(
+  queries: Queries,
+  environment: number,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await inBatches(ids, (list, batch) =>
+    queries.all<StoredBody & { id: string }>(
+      `SELECT id, body, body_checksum FROM events
+       WHERE id IN (${list}) AND environment = $${batch.length + 1} AND octet_length(body) <= ${SMALL_BYTES}`,
+      [...batch, environment],
+    ),
+  );
+  return new Map(rows.filter(isIntact).map(({ id, body }) => [id, body]));
+}
+
 /** Returns the types with events, that of the newest first, each with the time of its newest: one index lookup per type. */
 export async function newestOfTypes(queries: Queries, environment: number) {
   const types = EVENT_TYPES.map((_, index) => `($${index + 2})`).join(", ");
@@ -109,19 +126,18 @@ export interface EventPage {
 
 /**
  * Lists events in the order of the log up to its horizon, so that none appears later below one that was listed. The
- * page's position is the number of the last one seen. `types` undefined means every type; several are merged from one
- * index range each.
+ * page's position is the number of the last one seen. `types` undefined means every type, `objectIds` every object;
+ * several are merged from one index range each.
  */
 export async function listEvents(
   queries: Queries,
   page: PageRequest,
-  filters: { types: readonly EventType[] | undefined; objectId: string | undefined },
+  filters: { types: readonly EventType[] | undefined; objectIds: readonly string[] | undefined },
 ): Promise<EventPage> {
   const { environment, position, before, from, limit } = page;
   const parameters: SqlValue[] = [environment];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
-  const matching = ["environment = $1"];
-  if (filters.objectId !== undefined) matching.push(`object_id = ${parameter(filters.objectId)}`);
+  const objects = filters.objectIds?.map((id) => `object_id = ${parameter(id)}`);
   const range: string[] = [];
   const ends = ["horizon"];
   if (position !== undefined) ends.push(parameter(Number(position)));
@@ -144,16 +160,21 @@ export async function listEvents(
   range.push(`seq < (SELECT ${ends.length === 1 ? ends[0]! : `${least}(${ends.join(", ")})`} FROM log)`);
   const types = filters.types?.map((type) => `type = ${parameter(type)}`);
   const rowLimit = parameter(limit + 1);
-  const index = filters.objectId !== undefined ? "object" : types === undefined ? "seq" : "type";
+  const index = objects !== undefined ? "object" : types === undefined ? "seq" : "type";
   // Between two bounds SQLite considers the index of all events as good as that of the matching ones.
   const indexed = queries.dialect === "sqlite" ? `events INDEXED BY events_by_${index}` : "events";
-  const ranges = (types ?? [undefined]).map((type) => {
-    const conditions = [...matching, ...(type === undefined ? [] : [type]), ...range].join(" AND ");
+  const anyOf = (conditions: readonly string[] | undefined) =>
+    conditions === undefined ? [] : [`(${conditions.join(" OR ")})`];
+  // An object has few events.
+  const each = objects?.map((object) => [object, ...anyOf(types)]) ?? types?.map((type) => [type]) ?? [[]];
+  const ranges = each.map((own) => {
+    const conditions = ["environment = $1", ...own, ...range].join(" AND ");
     const page = `SELECT seq, ${LISTED} FROM ${indexed} WHERE ${conditions} ORDER BY seq DESC LIMIT ${rowLimit}`;
     return `SELECT * FROM (${page}) AS one`;
   });
-  const anyType = types === undefined ? [] : [`(${types.join(" OR ")})`];
-  const held = [...matching, ...anyType, "seq >= (SELECT horizon FROM log)"].join(" AND ");
+  const held = ["environment = $1", ...anyOf(objects), ...anyOf(types), "seq >= (SELECT horizon FROM log)"].join(
+    " AND ",
+  );
   type Row = Omit<EventListRow, "seq"> & { seq: number | null; horizon: number; held_back: number | null };
   const found = await queries.all<Row>(
     `WITH log AS (SELECT ${[`${HORIZON[queries.dialect]} AS horizon`, ...bounds].join(", ")}),

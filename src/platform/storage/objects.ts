@@ -81,6 +81,20 @@ export function findByKey(
   return queries.get(`${STATEMENTS[kind].find} AND ${keyColumnOf(name)} = $2`, [environment, key]);
 }
 
+/** Returns the first objects, by the value in lower case, whose value of a unique field begins with a text. */
+export async function findByPrefix(
+  queries: Queries,
+  kind: ObjectKind,
+  environment: number,
+  { name, prefix, limit }: { name: string; prefix: string; limit: number },
+): Promise<ObjectRow[]> {
+  const column = keyColumnOf(name);
+  const sql = `${STATEMENTS[kind].find} AND ${column} >= $2 ORDER BY ${column} LIMIT $3`;
+  const rows = await queries.all<ObjectRow>(sql, [environment, prefix, limit]);
+  // What begins with a text follows it, in every collation.
+  return rows.filter(({ [column]: key }) => (key as string).startsWith(prefix));
+}
+
 export function listObjects(
   queries: Queries,
   kind: ObjectKind,
@@ -90,16 +104,16 @@ export function listObjects(
   return readPage<ObjectRow>(queries, RESOURCES[kind].plural, STATEMENTS[kind].columns.join(", "), page, filters);
 }
 
-/** Returns a page of the objects with these IDs, by the primary key. */
+/** Returns a page of the objects that have one of some IDs in a column with an index. */
 export function listObjectsOf(
   queries: Queries,
   kind: ObjectKind,
   page: PageRequest,
   filters: Filters,
-  ids: readonly string[],
+  { column = "id", ids }: { column?: string; ids: readonly string[] },
 ): Promise<ObjectRow[]> {
   const columns = STATEMENTS[kind].columns.join(", ");
-  const each = [...new Set(ids)].map((id) => ({ id }));
+  const each = [...new Set(ids)].map((id) => ({ [column]: id }));
   return readMergedPage<ObjectRow>(queries, RESOURCES[kind].plural, columns, page, filters, each);
 }
 

@@ -24,6 +24,7 @@ import {
 } from "../../../src/platform/storage/events.ts";
 import { deleteIdempotencyKeys } from "../../../src/platform/storage/idempotency-keys.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
+import { findNamed } from "../../../src/platform/domain/objects.ts";
 import { listObjects } from "../../../src/platform/storage/objects.ts";
 import {
   deleteRequestLogs,
@@ -178,10 +179,12 @@ const statements: [string, () => Promise<unknown>][] = [
   ["removing old keys", () => deleteIdempotencyKeys(explained, 1, 1, 5)],
   ["listing customers", () => listObjects(explained, "customer", page, {})],
   ["finding a customer by email", () => listObjects(explained, "customer", page, { email_key: "a@example.com" })],
-  ["listing events", () => listedEvents({ types: undefined, objectId: undefined })],
-  ["listing events by type", () => listedEvents({ types: ["order.created", "order.canceled"], objectId: undefined })],
-  ["listing events of an object", () => listedEvents({ types: undefined, objectId: "cus" })],
-  ["listing events of an object by type", () => listedEvents({ types: ["order.created"], objectId: "cus" })],
+  ["listing events", () => listedEvents({ types: undefined, objectIds: undefined })],
+  ["listing events by type", () => listedEvents({ types: ["order.created", "order.canceled"], objectIds: undefined })],
+  ["listing events of an object", () => listedEvents({ types: undefined, objectIds: ["cus"] })],
+  ["listing events of an object by type", () => listedEvents({ types: ["order.created"], objectIds: ["cus"] })],
+  ["listing events of several objects", () => listedEvents({ types: ["order.created"], objectIds: ["cus", "ord"] })],
+  ["finding what an address names", () => findNamed(explained, { environment: 1 }, "a@example.com")],
   ["removing old requests", () => deleteRequestLogs(explained, 1, "req", 5)],
   ["listing requests", () => logs({})],
   ["listing requests by method", () => logs({ method: "GET" })],
@@ -207,8 +210,8 @@ it.each(statements)("%s does not scan a whole table, and sorts at most a page", 
 
 it("lists of events read only the matching rows", async () => {
   for (const [index, filters] of [
-    ["events_by_type (environment=? AND type=?", { types: ["order.created"], objectId: undefined }],
-    ["events_by_object (environment=? AND object_id=?", { types: ["order.created"], objectId: "cus" }],
+    ["events_by_type (environment=? AND type=?", { types: ["order.created"], objectIds: undefined }],
+    ["events_by_object (environment=? AND object_id=?", { types: ["order.created"], objectIds: ["cus"] }],
   ] as const) {
     plan = [];
     await listedEvents(filters);

@@ -4,9 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import MarkdownIt from "markdown-it";
-import { escape, highlight } from "./highlight.js";
 
-const markdown = new MarkdownIt({ highlight });
 const ASSETS = "/dashboard/assets/";
 /** A page with fewer sections has no list of them. */
 const MIN_SECTIONS = 3;
@@ -35,9 +33,12 @@ export async function buildGuides(root, folder) {
     if (name.endsWith(".woff2")) copyFileSync(join(fonts, name), join(folder, name));
   const docs = join(root, "docs");
   for (const name of readdirSync(docs)) if (name.endsWith(".svg")) copyFileSync(join(docs, name), join(folder, name));
-  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES, introduction, siteHeader, inProject } =
-    await contract(root);
+  const shared = await contract(root);
+  const { OPERATIONS, ERRORS, RESOURCES, kindOfPath, EVENT_TYPES } = shared;
+  const { introduction, siteHeader, narrowLinks, highlight, inProject } = shared;
+  const markdown = new MarkdownIt({ highlight: (code, language) => highlight(code, language).text });
   const groups = groupsOf(docs);
+  const site = { groups, commands: commandsOf(docs), siteHeader, narrowLinks };
   const pages = groups.flatMap(({ pages }) => pages.flatMap(({ file }) => pagesOf(docs, file)));
   const home = { file: "README.md", name: "index", title: "Documentation", text: read(docs, "README.md") };
   const anchors = new Map(
@@ -74,12 +75,14 @@ export async function buildGuides(root, folder) {
     // Both may be wider than the page, and are then scrolled with the keyboard, too.
     const scrolled = rendered
       .replaceAll(/<table>(?=\s*<thead>\s*<tr>\s*<th>Flag<)/g, '<table class="flags">')
+      // Defaults can be long paths and names.
+      .replaceAll(/<td>[^<]*<\/td>(?=\s*<\/tr>)/g, (cell) => cell.replaceAll(/(?<=\w)[/_](?=\w)/g, "$&<wbr>"))
       .replaceAll(/<(pre|table)(?=[ >])/g, '<$1 tabindex="0"');
     const content = withParent(page, scrolled);
     const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
     writeFileSync(
       join(folder, `${page.name}.html`),
-      htmlOf({ page, content, sections: headingsOf(tokens), groups, previous, next, siteHeader }),
+      htmlOf({ page, content, sections: headingsOf(tokens), previous, next, ...site }),
     );
     for (const { id, heading, words } of i === 0 ? [] : sectionsOf(page.text)) {
       // A heading that only has others below it says nothing.
@@ -91,7 +94,7 @@ export async function buildGuides(root, folder) {
   const missing = { file: "", title: "Page not found" };
   const content = `<h1>Page not found</h1>\n<p>Choose a page from the menu, search, or see <a href="index.html">all pages</a>.</p>`;
   // Hosts of static files serve a file of this name, too.
-  writeFileSync(join(folder, "404.html"), htmlOf({ page: missing, content, sections: [], groups, siteHeader }));
+  writeFileSync(join(folder, "404.html"), htmlOf({ page: missing, content, sections: [], ...site }));
   writeFileSync(join(folder, "search.json"), JSON.stringify(entries));
 }
 
@@ -114,6 +117,18 @@ function groupsOf(docs) {
           file,
         }),
       ),
+    }));
+}
+
+/** Returns the lists at the top of docs/commands.md. */
+function commandsOf(docs) {
+  return read(docs, "commands.md")
+    .split(/^## /m, 1)[0]
+    .split(/^(?=\*\*)/m)
+    .slice(1)
+    .map((section) => ({
+      name: plain(section.split("\n", 1)[0]),
+      commands: [...section.matchAll(/^- \[`(\w+)`\]/gm)].map(([, command]) => command),
     }));
 }
 
@@ -261,8 +276,8 @@ function linkOf(href, file, anchors) {
   return /^[\w-]+\.md$/.test(target) ? `${basename(target, ".md")}.html` : target;
 }
 
-function htmlOf({ page, content, sections, groups, previous, next, siteHeader }) {
-  const menu = groups.map(({ name, pages }) => {
+function guidesMenu(page, { groups }) {
+  return groups.map(({ name, pages }) => {
     const items = pages.map(({ title, file }) => {
       const current = file === page.file ? ' aria-current="page"' : "";
       return `<li><a href="${file === FRONT_PAGE ? "quick-start" : basename(file, ".md")}.html"${current}>${escape(title)}</a></li>`;
@@ -270,6 +285,21 @@ function htmlOf({ page, content, sections, groups, previous, next, siteHeader })
     if (name === "Reference") items.push(`<li><a href="/docs">API</a></li>`);
     return `<li><h2>${escape(name)}</h2><ul>${items.join("")}</ul></li>`;
   });
+}
+
+/** Returns the menu of the commands, as the API reference has one of its groups. */
+function commandsMenu(page, { commands: groups, narrowLinks }) {
+  const item = (name, label) =>
+    `<li><a href="${name}.html"${name === page.name ? ' aria-current="page"' : ""}>${label}</a></li>`;
+  const lists = groups.map(({ name, commands }) => {
+    const items = commands.map((command) => item(`commands-${command}`, `<code>${command}</code>`));
+    return `<li><h2>${escape(name)}</h2><ul>${items.join("")}</ul></li>`;
+  });
+  return [narrowLinks().text, item("commands", "Overview"), ...lists];
+}
+
+function htmlOf({ page, content, sections, previous, next, siteHeader, ...site }) {
+  const menu = page.file === "commands.md" ? commandsMenu(page, site) : guidesMenu(page, site);
   const step = (to, rel, labelOf) =>
     to === undefined ? "<span></span>" : `<a rel="${rel}" href="${to.name}.html">${labelOf(escape(to.title))}</a>`;
   const steps = `${step(previous, "prev", (title) => `← ${title}`)}${step(next, "next", (title) => `${title} →`)}`;
@@ -288,7 +318,7 @@ function htmlOf({ page, content, sections, groups, previous, next, siteHeader })
 <a class="skip" href="#content">Skip to content</a>
 ${siteHeader("", sectionOf(page)).text}
 <div class="columns">
-<nav id="menu" aria-label="Guides" popover><ul>${menu.join("")}</ul></nav>
+<nav id="menu" aria-label="${page.file === "commands.md" ? "Commands" : "Guides"}" popover><ul>${menu.join("")}</ul></nav>
 <main id="content" tabindex="-1">
 ${content}
 ${next === undefined && previous === undefined ? "" : `<nav class="steps" aria-label="Pages">${steps}</nav>`}
@@ -327,7 +357,8 @@ async function contract(root) {
         'export { RESOURCES, kindOfPath } from "./src/contract/resources.ts";',
         'export { introduction } from "./src/platform/api/openapi/introduction.ts";',
         'export { inProject } from "./src/contract/shell-command.ts";',
-        'export { siteHeader } from "./src/platform/api/docs/site.ts";',
+        'export { narrowLinks, siteHeader } from "./src/platform/api/docs/site.ts";',
+        'export { highlight } from "./src/platform/api/docs/highlight.ts";',
       ].join("\n"),
       resolveDir: root,
       loader: "ts",
@@ -348,6 +379,10 @@ function read(docs, file) {
 
 function titleOf(text) {
   return plain(/^# (.*)$/m.exec(text)[1]);
+}
+
+function escape(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
 /** Returns an anchor as GitHub makes it. */

@@ -184,6 +184,20 @@ describe("the guides at /docs/guides", () => {
     await page.waitForURL(/#4-ask-why$/);
   });
 
+  inChromium(
+    "list the commands beside each of them, and give the defaults of flags no more space than they need",
+    async () => {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto(`${platform.baseUrl}/docs/guides/commands-serve.html`);
+      const menu = page.getByRole("navigation", { name: "Commands" });
+      expect(await menu.locator("[aria-current]").allTextContents()).toEqual(["serve"]);
+      const heading = await page.getByRole("columnheader", { name: "Default", exact: true }).first().boundingBox();
+      expect(heading!.width).toBeLessThan(150);
+      await menu.getByRole("link", { name: "payments" }).click();
+      await page.waitForURL(/commands-payments\.html$/);
+    },
+  );
+
   inChromium("have a menu on a phone, even without scripts", async () => {
     const context = await browser!.newContext({ javaScriptEnabled: false, viewport: { width: 390, height: 800 } });
     const phone = await context.newPage();

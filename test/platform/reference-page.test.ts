@@ -228,6 +228,21 @@ describe("the API reference", () => {
     await page.setViewportSize(WIDE);
   });
 
+  it("colors samples, and scrolls a long line sideways", async () => {
+    await page.setViewportSize(WIDE);
+    await open("/reference/customers.html");
+    await page.locator("#createCustomer").getByRole("button", { name: "Node.js" }).click();
+    const colorOf = (part: string) =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector("#createCustomer [data-sample=node] ${part}")).color`,
+      );
+    const colors = await Promise.all(["code", ".keyword", ".string"].map(colorOf));
+    expect(new Set(colors).size).toBe(3);
+    await page.locator("#createCustomer").getByRole("button", { name: "cURL" }).click();
+    const curl = page.locator("#createCustomer pre[data-sample=curl]");
+    expect(await curl.evaluate((part) => part.scrollWidth > part.clientWidth)).toBe(true);
+  });
+
   it("is readable without JavaScript", async () => {
     const context = await browser!.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
@@ -241,8 +256,8 @@ describe("the API reference", () => {
 
 test("the CLI accepts every sample command", async () => {
   const html = (await Promise.all((await pages()).map(textOf))).join("\n");
-  const samples = [...html.matchAll(/<pre[^>]*data-sample="cli"><code>([^<]*)<\/code>/g)].map(([, text]) =>
-    plain(text!),
+  const samples = [...html.matchAll(/<pre[^>]*data-sample="cli"><code>(.*?)<\/code>/gs)].map(([, text]) =>
+    plain(text!.replaceAll(/<[^>]*>/g, "")),
   );
   expect(samples.length).toBeGreaterThan(40);
   const rejected: string[] = [];

@@ -12,6 +12,7 @@ import {
   type SiteFiles,
   sitePage,
 } from "../site.ts";
+import { highlight } from "../highlight.ts";
 import { inline, prose } from "../prose.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject, type Schema } from "./document.ts";
@@ -178,15 +179,16 @@ interface Section {
   id: string;
   title: string;
   text: string;
-  blocks: { title: string; text: string }[];
+  blocks: { language: string; title: string; text: string }[];
 }
 
 /** Returns the parts of a Markdown text, each with a heading except for the first. */
 function sectionsOf(markdown: string): Section[] {
   return markdown.split(/^(?=## )/m).map((section) => {
     const [, title = "", body = ""] = /^(?:## (.*)\n)?([^]*)$/.exec(section)!;
-    const blocks = [...body.matchAll(/^```\w+ (.*)\n([^]*?)\n```$/gm)].map(([, name, text]) => ({
-      title: name!,
+    const blocks = [...body.matchAll(/^```(\w+) (.*)\n([^]*?)\n```$/gm)].map(([, language, title, text]) => ({
+      language: language!,
+      title: title!,
       text: text!,
     }));
     return { id: idOf(title), title, text: body.replaceAll(/^```[^]*?^```$/gm, "").trim(), blocks };
@@ -212,7 +214,7 @@ function introductionSection(documents: Documents, { id, title, text, blocks }: 
     </div>
     <div class="code">
       ${id === "authentication" && samplePanel("Request", identitySamples(documents, baseUrl))}
-      ${blocks.map((block) => panel(block.title, html`<pre tabindex="0"><code>${block.text}</code></pre>`, true))}
+      ${blocks.map((block) => panel(block.title, html`<pre tabindex="0"><code>${highlight(block.text, block.language)}</code></pre>`, true))}
     </div>
   </article>`;
 }
@@ -342,7 +344,7 @@ function webhookSection(documents: Documents, operation: Operation): Html {
       </details>
     </div>
     <div class="code">
-      ${panel("Send one to your application", html`<pre tabindex="0"><code>${command}</code></pre>`, true)}
+      ${panel("Send one to your application", html`<pre tabindex="0"><code>${highlight(command, "sh")}</code></pre>`, true)}
       ${bodyPanel(body!.example)}
     </div>
   </article>`;

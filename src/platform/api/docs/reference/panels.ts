@@ -1,4 +1,5 @@
 import { html, Html } from "../../../http/pages/html.ts";
+import { highlight } from "../highlight.ts";
 import type { Sample } from "./samples.ts";
 
 /** Renders samples of code, of which one is shown. */
@@ -12,7 +13,7 @@ export function samplePanel(title: string, samples: readonly Sample[], canBeTrie
       ${canBeTried && html`<button type="button" data-try hidden>Try it</button>`}
       <button type="button" data-copy hidden>Copy</button>
     </figcaption>
-    ${samples.map(({ name, text }) => html`<pre tabindex="0" data-sample="${name}"><code>${text}</code></pre>`)}
+    ${samples.map(({ name, language, text }) => html`<pre tabindex="0" data-sample="${name}"><code>${highlight(text, language)}</code></pre>`)}
   </figure>`;
 }
 

@@ -7,15 +7,16 @@ import type { Operation } from "./document.ts";
 export interface Sample {
   name: "curl" | "node" | "cli";
   label: string;
+  language: "sh" | "js";
   text: string;
 }
 
 /** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
   return [
-    { name: "curl", label: "cURL", text: curl(operation, baseUrl) },
-    { name: "node", label: "Node.js", text: node(operation, baseUrl) },
-    { name: "cli", label: "CLI", text: inProject(commandOf(operation)) },
+    { name: "curl", label: "cURL", language: "sh", text: curl(operation, baseUrl) },
+    { name: "node", label: "Node.js", language: "js", text: node(operation, baseUrl) },
+    { name: "cli", label: "CLI", language: "sh", text: inProject(commandOf(operation)) },
   ];
 }
 

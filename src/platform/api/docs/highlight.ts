@@ -1,11 +1,12 @@
-// Colors for the code of the guides: comments, strings and keywords, which the style sheet knows as classes.
+import { html, type Html } from "../../http/pages/html.ts";
+
 const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
 const HASH = /(?<=^|\s)#.*/;
 const SLASHES = /\/\/.*|\/\*[^]*?\*\//;
 const SCRIPT =
   /\b(?:as|async|await|catch|class|const|default|else|export|extends|for|from|function|if|import|interface|let|new|of|return|throw|try|type|while)\b/;
 
-const LANGUAGES = {
+const LANGUAGES: Readonly<Record<string, readonly [comment: RegExp, string: RegExp, keyword: RegExp]>> = {
   js: [SLASHES, STRING, SCRIPT],
   ts: [SLASHES, STRING, SCRIPT],
   go: [SLASHES, STRING, /\b(?:defer|else|for|func|if|import|nil|package|range|return|struct|type|var)\b/],
@@ -18,22 +19,18 @@ const LANGUAGES = {
   haproxy: [HASH, STRING, /(?<=^\s*)[a-z-]+/],
 };
 
-/** Returns code as HTML. */
-export function highlight(code, language) {
+/** Returns code with its comments, strings and keywords as elements, whose classes have colors in the style sheet. */
+export function highlight(code: string, language: string): Html {
   const patterns = LANGUAGES[language];
-  if (patterns === undefined) return escape(code);
+  if (patterns === undefined) return html`${code}`;
   const [comment, string, keyword] = patterns.map(({ source }) => source);
   const any = new RegExp(`(?<comment>${comment})|(?<string>${string})|(?<keyword>${keyword})`, "gm");
-  let html = "";
+  const parts: Html[] = [];
   let at = 0;
   for (const match of code.matchAll(any)) {
-    const [kind] = Object.entries(match.groups).find(([, text]) => text !== undefined);
-    html += `${escape(code.slice(at, match.index))}<span class="${kind}">${escape(match[0])}</span>`;
+    const [kind] = Object.entries(match.groups!).find(([, text]) => text !== undefined)!;
+    parts.push(html`${code.slice(at, match.index)}<span class="${kind}">${match[0]}</span>`);
     at = match.index + match[0].length;
   }
-  return html + escape(code.slice(at));
-}
-
-export function escape(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return html`${parts}${code.slice(at)}`;
 }

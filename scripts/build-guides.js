@@ -1,6 +1,7 @@
 // Builds the guides as HTML from docs/*.md, all in one folder with relative links: the platform serves them at /docs/guides,
 // and any other host can, too. docs/README.md sets the order of pages and the menu.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { STATUS_CODES } from "node:http";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import MarkdownIt from "markdown-it";
@@ -87,7 +88,9 @@ export async function buildGuides(root, folder) {
     for (const { id, heading, words } of i === 0 ? [] : sectionsOf(page.text)) {
       // A heading that only has others below it says nothing.
       if (words.trim() === "") continue;
-      entries.push({ title: heading, page: page.title, url: `${page.name}.html#${id}`, words });
+      const { status } = page.file === "errors.md" && Object.hasOwn(ERRORS, heading) ? ERRORS[heading] : {};
+      const place = status === undefined ? page.title : `${page.title}: ${status} ${STATUS_CODES[status]}`;
+      entries.push({ title: heading, page: place, url: `${page.name}.html#${id}`, words });
     }
     if (page.file === "errors.md") entries.push(...rowsOf(page.text, page.title, ERRORS));
   }

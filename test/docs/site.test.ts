@@ -102,7 +102,6 @@ describe("the guides at /docs/guides", () => {
       ["ECONNREFUSED", "troubleshooting.html"],
       ["payment.failed", "/docs/reference/webhooks-payment.html#onPaymentFailed"],
       ["port in use", "troubleshooting.html"],
-      ["retry schedule", "concepts.html#deliveries"],
       ["retry schedule", "receiving-webhooks.html#deliveries"],
     ] as const) {
       await page.keyboard.press("/");
@@ -161,6 +160,10 @@ describe("the guides at /docs/guides", () => {
       ["duplicate", "troubleshooting.html#an-event-was-processed-twice-duplicate-deliveries"],
       ["fastfy", "receiving-webhooks.html#fastify"],
       ["payload_not_raw", "errors.html#payload_not_raw"],
+      ["retry schedule", "concepts.html#retry-schedule"],
+      ["how long are events kept", "concepts.html#retention"],
+      ["429", "errors.html#rate_limited"],
+      ["CORS", "using-the-api.html#browsers-cors"],
       ["SERVICE_API_KEY", "authentication.html#environment-variables"],
       ["--chaos", "commands-listen.html#service-listen"],
     ] as const) {
@@ -168,6 +171,10 @@ describe("the guides at /docs/guides", () => {
       await expect.poll(() => page.locator("#search ol a").first().getAttribute("href")).toBe(expected);
     }
     expect(await page.locator("#search ol a").first().locator("mark").textContent()).toBe("--chaos");
+    await page.locator("#search input").fill("node version");
+    const hrefs = async () =>
+      page.locator("#search ol a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    await expect.poll(async () => (await hrefs()).slice(0, 3)).toContain("quick-start.html#install");
   });
 
   inChromium("copy code, and link each heading", async () => {

@@ -16,10 +16,22 @@ const WORD = /[\p{L}\p{N}_]+/gu;
 const ENDING = /(?<=....)(?:ions?|ing|e?d|e?s|e)$/;
 /** Sections that mention a word often are about it. */
 const MAX_COUNTED = 4;
-/** The searched words are the title, or its start. */
-const [EXACT, START] = [30, 15];
-/** A flag is looked up in the reference of its command, a code in that of the errors, and a variable in their table. */
+/** The searched words are the title, or its start, or one of them is. */
+const [EXACT, START, TITLE] = [30, 15, 6];
+/** The words follow one another, with at most one between them: `Node.js version` for `node version`. */
+const PHRASE = 3;
+/** A flag is looked up in the reference of its command, a path in that of the API, a code in that of the errors, and a variable in their table. */
 const REFERENCE = 10;
+
+/** Words that begin a question. They are in every section, and say nothing about what is searched for. */
+const QUESTION = new Set("how what where when which can do does is are i to a an the my long many often".split(" "));
+
+/** Returns the words of a search, of a question those after its beginning. */
+export function wordsOf(typed: string): string[] {
+  const words = typed.toLowerCase().replace(/\?+$/, "").split(/\s+/);
+  const first = words.findIndex((word) => !QUESTION.has(word));
+  return words.slice(Math.max(first, 0));
+}
 
 /** Returns whether an entry has all words. */
 export function hasMatch(entries: readonly Entry[], words: readonly string[]): boolean {
@@ -59,13 +71,28 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
     if (found.every((points) => points === 0)) return 0;
     score += found.reduce((sum, points) => sum + points, 0);
     if (word.startsWith("-") && isCommand(entry)) score += REFERENCE;
+    if (word.includes("/") && entry.url.startsWith("/docs")) score += REFERENCE;
     if (word.includes("_") && entry.url.startsWith("errors.")) score += REFERENCE;
     if (word.startsWith("service_") && entry.title === "Environment variables") score += REFERENCE;
   }
+  if (words.length > 1 && phraseOf(words).test(`${entry.title} · ${entry.words}`)) score += PHRASE;
   const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) =>
     text.replace(/^(?:service|the|an?) /, ""),
   );
-  return score + (title === phrase ? EXACT : 0) + (title!.startsWith(phrase!) ? START : 0);
+  return (
+    score +
+    (title === phrase ? EXACT : 0) +
+    (title!.startsWith(phrase!) ? START : 0) +
+    (words.includes(title!) ? TITLE : 0)
+  );
+}
+
+function phraseOf(words: readonly string[]): RegExp {
+  return new RegExp(`\\b${words.map(escaped).join(String.raw`\b(?:\W+\w+)?\W+`)}`, "i");
+}
+
+function escaped(word: string): string {
+  return word.replaceAll(/[^\p{L}\p{N}]/gu, String.raw`\$&`);
 }
 
 function pointsOf(word: string, text: string, [whole, start, ending]: readonly [number, number, number]): number {

@@ -1,4 +1,4 @@
-import { corrected, type Entry, find, hasMatch, positionsOf, withOtherEnding } from "./ranking.ts";
+import { corrected, type Entry, find, hasMatch, positionsOf, withOtherEnding, wordsOf } from "./ranking.ts";
 
 /** The search of the documentation: guides, commands, API and errors, on every page. */
 
@@ -34,7 +34,7 @@ async function show(): Promise<void> {
   const entries = typed === "" ? [] : await load();
   // Another letter may have been typed meanwhile.
   if (input.value.trim().toLowerCase() !== typed) return;
-  let words = typed.split(/\s+/);
+  let words = wordsOf(typed);
   let message = "";
   if (typed !== "" && !hasMatch(entries, words)) {
     const meant = corrected(words, entries);

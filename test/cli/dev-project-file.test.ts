@@ -312,6 +312,19 @@ describe("service dev init", () => {
     });
   });
 
+  it("asks what docs/dev.md shows", async () => {
+    const project = await makeProject({ "package.json": '{"scripts":{"dev":"node server.js"}}', ".git/HEAD": "" });
+    const [, transcript] = /\n```text\n(✓ Where[^]*?)\nNext:/.exec(readFileSync("docs/dev.md", "utf8"))!;
+    const init = runInTerminal(["dev", "init"], { cwd: project.folder, env: project.env });
+    const lines = transcript!.split("\n");
+    for (const question of ["Where your app", "Command that starts", "File for secret"]) {
+      await init.waitFor(question);
+      init.type(ENTER);
+    }
+    expect(await init.ended).toBe(0);
+    for (const line of lines) expect(init.text()).toContain(line);
+  });
+
   it.each([
     [["--forward-to", "ftp://x"], '--forward-to: cannot forward to "ftp://x": use http:// or https://'],
     [["--forward-to", "abc"], '--forward-to: "abc" has no port: give a host and a port, for example localhost:3000'],

@@ -58,7 +58,8 @@ export const command: CommandDefinition = {
     getVerb(EVENTS),
     {
       name: "replay",
-      about: "Replay one or more events of the last 30 days to endpoints and listeners",
+      about:
+        "Replay one or more events of the last 30 days to endpoints and listeners. Exits with 1 if an event reaches no endpoint and no listener.",
       args: [{ arg: "[id]", about: "ID of the event", parse: objectId }],
       options: [
         flag("--failed", "Only events with failed deliveries, sent only to their endpoints"),

@@ -37,7 +37,7 @@ const bin = join(root, "bin/service.js");
 const PICTURES = {
   async terminal() {
     const lines = (await record(["demo", "--once"])).trimEnd().split("\r\n");
-    return { lines: [prompt("service demo --once"), "", ...lines], columns: COLUMNS, command: "demo" };
+    return { lines: [prompt("npx service-cli demo --once"), "", ...lines], columns: COLUMNS, command: "demo" };
   },
   async listen() {
     return { lines: await recordListen(), columns: LISTEN_COLUMNS, command: "listen" };
@@ -155,7 +155,7 @@ async function recordProject() {
     // A line of the listener, whose parts have colors between them.
     await show(terminal, type === "payment.failed" ? /no such table/ : new RegExp(`←.*204.*${type}`));
   }
-  const dev = [prompt("service dev"), ...linesOf(terminal)];
+  const dev = [prompt("npx service-cli dev"), ...linesOf(terminal)];
   const { stdout } = spawnSync(process.execPath, [bin, "events", "list", "--type", "payment.failed", "--quiet"], {
     env,
     cwd: folder,
@@ -167,7 +167,7 @@ async function recordProject() {
   asked.onData((data) => answer.write(data));
   await new Promise((resolve) => asked.onExit(resolve));
   await new Promise((resolve) => answer.write("", resolve));
-  const why = [prompt(`service why ${id}`), "", ...linesOf(answer)];
+  const why = [prompt(`npx service-cli why ${id}`), "", ...linesOf(answer)];
   pty.kill("SIGINT");
   await ended;
   rmSync(folder, { recursive: true, force: true });

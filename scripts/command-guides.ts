@@ -11,7 +11,7 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   why: "Guides: [Why something failed](concepts.md#why-something-failed), [Tutorial](tutorial.md#4-ask-why)",
   listen:
     "Guides: [Forwarding to localhost](concepts.md#forwarding-to-localhost), [Testing receivers](testing-receivers.md)",
-  trigger: "Guides: [Tutorial](tutorial.md#3-trigger-an-event), [Fixtures](testing-receivers.md#the-application)",
+  trigger: "Guides: [Tutorial](tutorial.md#3-trigger-an-event), [Fixtures](testing-receivers.md#fixtures)",
   events: "Guides: [Events and deliveries](concepts.md#events-and-deliveries), [Replays](concepts.md#replays)",
   webhooks: "Guides: [Testing receivers](testing-receivers.md), [Testing webhooks of other providers](providers.md)",
   clock: "Guide: [The test clock](concepts.md#the-test-clock)",

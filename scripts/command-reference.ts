@@ -34,7 +34,7 @@ process.stdout.write(
       program.createOption("-h, --help", "Show help"),
     ]),
     "## Output and exit codes",
-    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nsent, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
+    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nchanged, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
     ...sections,
     ...Object.entries(TOPICS).map(
       ([topic, { text }]) => `## Topic: ${topic}\n\n\`\`\`text needs service help\n${text.trim()}\n\`\`\``,

@@ -8,6 +8,7 @@ import {
   type CredentialSource,
 } from "../client/http.ts";
 import type { ProxySettings } from "../client/proxy-settings.ts";
+import { valueAt } from "../contract/json.ts";
 import { showRequests } from "./dry-run.ts";
 import { EXIT_CODES, SilentExit, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
@@ -57,12 +58,24 @@ export function connect(
       const send = () => sendSafely<Body>(client, request, () => context.uuid());
       if (request.isBackground === true) return await send();
       const response = await output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
+      if (isChange(request)) output.changed(idOf(response.body) ?? `${request.method} ${request.path}`);
       const [reason] = retried;
       if (reason !== undefined) output.note(`Retried ${counted(retried.length)}: ${reason}`);
       retried = [];
       return response;
     },
   };
+}
+
+/** A bulk operation is first planned, by a POST that changes nothing. */
+function isChange({ method, body }: ApiRequest): boolean {
+  return method !== "GET" && valueAt(body, "dry_run") !== true;
+}
+
+/** The ID of an object, or the name of one that has no other. */
+function idOf(body: unknown): string | undefined {
+  const id = valueAt(body, "id") ?? valueAt(body, "name");
+  return typeof id === "string" ? id : undefined;
 }
 
 function counted(retries: number): string {

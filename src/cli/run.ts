@@ -13,7 +13,15 @@ import {
 import { type CommandDefinition, declareCommand, definitionOf, ParsedCommand, pathOf } from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
-import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError, SilentExit, UsageError } from "./errors.ts";
+import {
+  BrokenPipeError,
+  EXIT_CODES,
+  InterruptedError,
+  LostOutputError,
+  SilentExit,
+  UsageError,
+  UserError,
+} from "./errors.ts";
 import { reportFailure } from "./failure.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { formatHelp } from "./help-layout.ts";
@@ -104,10 +112,12 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
   const program = quietly(addGlobalOptions(new ParsedCommand(PROGRAM.name)), io);
   let operands: readonly string[] = [];
   let own = args;
+  let changes: readonly string[] = [];
   try {
     // Parses the global flags and finds the command before any of it is loaded.
     operands = program.parseOptions([...args]).operands;
     const context = await Context.create(io, globalsFor(program, operands));
+    ({ changes } = context.output);
     let programArgs: readonly string[];
     [own, programArgs] = splitAtProgram(args, operands);
     await declare(program, context, operands, programArgs);
@@ -116,9 +126,25 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
   } catch (error) {
     if (error instanceof ApiError) nameFlags(error, commandNamed(program, operands));
     if (error instanceof CommanderError && isHelpShown(error)) return;
-    const failure = error instanceof CommanderError ? usageErrorOf(error, program, operands) : error;
+    const failure =
+      error instanceof CommanderError ? usageErrorOf(error, program, operands) : afterChanges(error, changes);
     throw explainQuotes(pointToHelp(failure, commandNamed(program, operands)), own);
   }
+}
+
+/**
+ * A usage error says that nothing was sent, so that a script may send it again. After a change, the error says what was
+ * changed, as does one of `--jq` that the response has caused.
+ */
+function afterChanges(error: unknown, changes: readonly string[]): unknown {
+  const isOfOutput = error instanceof UsageError || (error instanceof UserError && error.code === "jq_failed");
+  if (changes.length === 0 || !isOfOutput) return error;
+  const succeeded = changes.length === 1 ? "The request succeeded" : "These requests succeeded";
+  return new UserError(error.message, {
+    hint: [`${succeeded}: ${changes.join(", ")}`, ...(error.hint === undefined ? [] : [error.hint])].join("\n"),
+    code: "request_succeeded",
+    cause: error,
+  });
 }
 
 function globalsFor(program: Command, [name]: readonly string[]): GlobalOptions {

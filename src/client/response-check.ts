@@ -28,16 +28,29 @@ export function memberNamesOf(schema: keyof typeof OBJECT_SHAPES): string[] {
   return Object.keys(shapeOf(OBJECT_SHAPES[schema])).filter((name) => !name.endsWith("?"));
 }
 
+/** Returns the names of the members of the response of an operation; undefined for another path, and for other shapes. */
+export function memberNamesOfResponse(method: string, path: string): string[] | undefined {
+  const shape = responseShape(method, path);
+  const whole = typeof shape === "string" && NAMED[shape] !== undefined ? shapeOf(NAMED[shape]) : shape;
+  if (whole === undefined || typeof whole === "string" || isUnion(whole) || whole["[]"] !== undefined) return undefined;
+  return Object.keys(whole).map((name) => name.replace(/\?$/, ""));
+}
+
+function responseShape(method: string, path: string): Shape | undefined {
+  const [name] = path.split("?", 1) as [string];
+  const template = name.replace(/^(\/v1\/[^/]+\/)[^/]+/, "$1{id}");
+  const shape = RESPONSE_SHAPES[`${method} ${name}`] ?? RESPONSE_SHAPES[`${method} ${template}`];
+  return shape === undefined ? undefined : shapeOf(shape);
+}
+
 /**
  * Returns what a response lacks of what the contract promises, such as `has no number at offset_seconds`. The platform
  * may be of another version: further members and new values of enumerations are fine, and nullable members that an
  * earlier platform does not have become null.
  */
 export function completeResponse(method: string, path: string, body: unknown): string | undefined {
-  const [name] = path.split("?", 1) as [string];
-  const template = name.replace(/^(\/v1\/[^/]+\/)[^/]+/, "$1{id}");
-  const shape = RESPONSE_SHAPES[`${method} ${name}`] ?? RESPONSE_SHAPES[`${method} ${template}`];
-  const lack = shape === undefined ? undefined : findLack(body, shapeOf(shape), "");
+  const shape = responseShape(method, path);
+  const lack = shape === undefined ? undefined : findLack(body, shape, "");
   if (lack === undefined) return undefined;
   return lack.place === "" ? `is not an ${lack.expected}` : `has no ${lack.expected} at ${lack.place}`;
 }

@@ -1,5 +1,6 @@
 import type { ApiRequest, Client, Method } from "../../client/http.ts";
 import type { Page } from "../../client/pages.ts";
+import { memberNamesOfResponse } from "../../client/response-check.ts";
 import { assign } from "../arguments/assignments.ts";
 import { objectOfPairs, type Pair, pairsFlag } from "../arguments/repeated.ts";
 import { type CommandDefinition, flag } from "../command.ts";
@@ -61,6 +62,8 @@ async function runApi(method: Method, path: string, flags: Flags, context: Conte
     await confirmDestruction(context, { id, consequence: `DELETE ${path} will be sent`, yes: flags.yes });
   }
   const request = await requestOf(method, path, flags, context);
+  const known = method === "GET" ? undefined : memberNamesOfResponse(method, path);
+  if (known !== undefined) assertFields({ noun: "response", fields: known }, context.globals.fields ?? []);
   const client = await context.client();
   const body = flags.paginate ? await wholeList(client, request) : (await client.request(request)).body;
   assertDocumentFields(body, context.globals.fields);

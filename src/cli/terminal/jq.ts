@@ -1,17 +1,23 @@
-import { UsageError } from "../errors.ts";
+import { UsageError, UserError } from "../errors.ts";
 
-/** Runs a jq expression on a value. Strings are printed raw, each result on its own line. Throws UsageError. */
+/** Runs a jq expression on a value. Strings are printed raw, each result on its own line. Throws UserError. */
 export async function filterWithJq(value: unknown, expression: string): Promise<string> {
-  return await run(JSON.stringify(value), expression);
+  return await run(JSON.stringify(value), expression, (problem, cause) => {
+    return new UserError(problem, { code: "jq_failed", cause });
+  });
 }
 
 /** Throws UsageError for an expression that jq cannot parse. */
 export async function assertJq(expression: string): Promise<void> {
   // Without any input it is compiled and not run.
-  await run("", expression);
+  await run("", expression, (problem, cause) => new UsageError(problem, { cause }));
 }
 
-async function run(input: string, expression: string): Promise<string> {
+async function run(
+  input: string,
+  expression: string,
+  toError: (problem: string, cause: unknown) => UserError,
+): Promise<string> {
   const { raw } = await import("jq-wasm");
   try {
     return await raw(input, expression, ["-r", "-c"]);
@@ -21,6 +27,6 @@ async function run(input: string, expression: string): Promise<string> {
       .replace(/ \(Unix shell quoting issues\?\)/, "")
       .replace(/ at <top-level>/, "")
       .split("\n");
-    throw new UsageError(`--jq ${expression}: ${reason.replace(/(, line \d+)?:\s*$/, "")}`, { cause: error });
+    throw toError(`--jq ${expression}: ${reason.replace(/(, line \d+)?:\s*$/, "")}`, error);
   }
 }

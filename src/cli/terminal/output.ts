@@ -53,6 +53,8 @@ export class Output {
   /** Colors for stderr. */
   readonly noteStyles: Styles;
   readonly spinner: Spinner;
+  /** What the command has changed, for the error if the rest of it fails: IDs, the newest last. */
+  readonly changes: string[] = [];
   readonly #options: OutputOptions;
   /** The bar that is shown. */
   #bar: ProgressBar | undefined;
@@ -165,6 +167,12 @@ export class Output {
     if (jq === undefined) return this.line(compactJson(chosen));
     const { filterWithJq } = await import("./jq.ts");
     this.#filtered(await filterWithJq(chosen, jq));
+  }
+
+  /** Notes that a request has changed something. */
+  changed(id: string): void {
+    if (this.changes.at(-1) === id) return;
+    if (this.changes.push(id) > MAX_CHANGES) this.changes.shift();
   }
 
   /** For a command whose JSON lines are of many kinds. Throws UsageError if `--fields` or `--jq` was given. */
@@ -303,6 +311,8 @@ export class Output {
   }
 }
 
+/** A command may make millions of changes. */
+const MAX_CHANGES = 10;
 const MIN_WIDTH = 20;
 
 type Block<Item> = ResourceView<Item>["block"];

@@ -76,9 +76,13 @@ describe("--jq", () => {
     });
   });
 
-  it.each([".[", ".[0].email.x", "nonsense"])("reports the error in %s", async (expression) => {
+  it.each([
+    [".[", 2],
+    ["nonsense", 2],
+    [".[0].email.x", 1],
+  ])("reports the error in %s, with %d", async (expression, code) => {
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--json", "--jq", expression]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
     expect((JSON.parse(stderr) as { title: string }).title).toMatch(/^--jq .*[^:\s]$/);
   });
 });

@@ -58,8 +58,8 @@ you. A stored key is sent only to the URL that it was stored for.
     text: `
 0    Success
 1    Failure: the platform rejected a value or returned another error, or the
-     command failed
-2    Usage error: invalid flag, argument or combination; nothing was sent
+     command failed. If requests had succeeded before, the error has their IDs
+2    Usage error: invalid flag, argument or combination; nothing was changed
 3    Not found (404)
 4    Not signed in (401)
 5    Forbidden (403)

@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { kitPlatform } from "../../testing/kit.ts";
+import { COMMANDS } from "../../../src/cli/command-table.ts";
+import type { CommandDefinition } from "../../../src/cli/command.ts";
+import { type CliResult, runCli } from "../../support/run-cli.ts";
+
+const platform = kitPlatform();
+const service = (...args: string[]): Promise<CliResult> => runCli(args, { env: platform.env });
+const idOf = async (...args: string[]): Promise<string> => (await service(...args, "--jq", ".id")).stdout.trim();
+
+/** Every command that can be run, with its words: `customers list`. */
+const all: readonly [path: string, definition: CommandDefinition][] = (
+  await Promise.all(COMMANDS.map(async ({ load }) => runnable((await load()).command)))
+).flat();
+
+function runnable(definition: CommandDefinition, above = ""): [string, CommandDefinition][] {
+  const path = above + definition.name;
+  const own: [string, CommandDefinition][] = definition.run === undefined ? [] : [[path, definition]];
+  return [...own, ...(definition.commands ?? []).flatMap((child) => runnable(child, `${path} `))];
+}
+
+let customers = 0;
+const newEmail = () => `ada${(customers += 1)}@example.com`;
+const customer = () => idOf("customers", "create", "--email", newEmail());
+const order = () => idOf("orders", "create", "--amount", "5", "--currency", "EUR");
+const payment = () => idOf("payments", "create", "--amount", "5", "--currency", "EUR");
+const endpoint = () => idOf("endpoints", "create", "--url", "https://example.com", "--events", "payment.failed");
+const key = () => idOf("keys", "create", "--name", "ci", "--scope", "customers:read");
+const app = () => idOf("apps", "create", "--name", "shop", "--redirect-uri", "https://example.com/callback");
+const fault = () => idOf("faults", "add", "GET /v1/customers", "--status", "503");
+
+async function snapshot(): Promise<string> {
+  await service("sandbox", "save", "full");
+  return "full";
+}
+
+/** A pending delivery, which nothing attempts. */
+async function delivery(): Promise<string> {
+  const id = await endpoint();
+  await service("endpoints", "ping", id);
+  return (await service("deliveries", "list", "--endpoint", id, "-q")).stdout.trim();
+}
+
+/** The arguments of each command that changes something at the platform. */
+const CHANGES: Readonly<Record<string, () => string[] | Promise<string[]>>> = {
+  "customers create": () => ["--email", newEmail()],
+  "customers update": async () => [await customer(), "--name", "Ada"],
+  "customers delete": async () => [await customer()],
+  "orders create": () => ["--amount", "5", "--currency", "EUR"],
+  "orders complete": async () => [await order()],
+  "orders cancel": async () => [await order()],
+  "payments create": () => ["--amount", "5", "--currency", "EUR"],
+  "payments succeed": async () => [await payment()],
+  "payments fail": async () => [await payment()],
+  "endpoints create": () => ["--url", "https://example.com", "--events", "*"],
+  "endpoints update": async () => [await endpoint(), "--description", "x"],
+  "endpoints enable": async () => [await endpoint()],
+  "endpoints disable": async () => [await endpoint()],
+  "endpoints rotate-secret": async () => [await endpoint()],
+  "endpoints ping": async () => [await endpoint()],
+  "endpoints delete": async () => [await endpoint()],
+  "deliveries retry": async () => [await delivery()],
+  "deliveries cancel": async () => [await delivery()],
+  trigger: () => ["order.completed"],
+  "events replay": async () => [await idOf("trigger", "order.created")],
+  "clock advance": () => ["1s"],
+  "sandbox save": () => ["empty"],
+  "sandbox restore": async () => [await snapshot()],
+  "sandbox delete": async () => [await snapshot()],
+  "sandbox reset": () => [],
+  "faults add": () => ["GET /v1/customers", "--status", "503"],
+  "faults remove": async () => [await fault()],
+  "faults clear": () => [],
+  "keys create": () => ["--name", "ci", "--scope", "customers:read"],
+  "keys update": async () => [await key(), "--name", "cd"],
+  "keys revoke": async () => [await key()],
+  "keys rotate": async () => [await key()],
+  "apps create": () => ["--name", "shop", "--redirect-uri", "https://example.com/callback"],
+  "apps update": async () => [await app(), "--name", "store"],
+  "apps delete": async () => [await app()],
+  "apps rotate-secret": async () => [await app()],
+  api: () => ["POST", "/v1/orders", "-f", "amount=5", "-f", "currency=EUR"],
+};
+
+describe("a command that has changed something", () => {
+  it("has an entry in the table of this test", () => {
+    const changing = all.filter(([path, { dryRun }]) => dryRun && path !== "webhooks send").map(([path]) => path);
+    expect(Object.keys(CHANGES).sort()).toEqual(changing.sort());
+  });
+
+  it.each(Object.entries(CHANGES))("%s exits with 1 if --jq fails, and says what succeeded", async (path, argsOf) => {
+    const args = [...path.split(" "), ...(await argsOf())];
+    const { exitCode, stdout, stderr } = await service(...args, "--jq", '.id | error("no")');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^Error: --jq \.id \| error\("no"\): no\n(The request|These requests) succeeded: \S+/);
+  });
+
+  it("names the object in the error of --json", async () => {
+    const args = ["customers", "create", "--email", newEmail(), "--json", "--jq", ".id | tonumber"];
+    const { exitCode, stderr } = await service(...args);
+    const problem = JSON.parse(stderr) as { code: string; detail: string };
+    expect({ exitCode, code: problem.code }).toEqual({ exitCode: 1, code: "request_succeeded" });
+    const [id = ""] = /cus_\w+$/.exec(problem.detail) ?? [];
+    expect((await service("customers", "get", id)).exitCode).toBe(0);
+  });
+});
+
+describe("service api", () => {
+  it("rejects an unknown field before it changes anything", async () => {
+    const { exitCode, stdout, stderr } = await service("api", "POST", "/v1/orders", "-f", "amount=7", "--fields", "no");
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringContaining('The response has no field "no"\nFields: id, object, amount,'),
+    });
+  });
+});

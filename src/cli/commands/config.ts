@@ -28,6 +28,7 @@ interface Entry {
 
 const VIEW: ResourceView<Entry> = {
   noun: "setting",
+  key: "key",
   fields: ["key", "value", "source", "meaning"],
   columns: [
     { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },

@@ -37,6 +37,7 @@ const SIGNED_IN: Column<ProfileEntry> = {
 
 const PROFILES: ResourceView<ProfileEntry> = {
   noun: "profile",
+  key: "name",
   fields: ["name", "current", "base_url", "auth_url", "account", "credentials"],
   columns: [NAME, CURRENT, ACCOUNT, SIGNED_IN, { ...BASE_URL, optional: true }],
   details: [NAME, CURRENT, ACCOUNT, SIGNED_IN, BASE_URL, { label: "Auth URL", text: ({ auth_url }) => auth_url }],
@@ -82,10 +83,6 @@ export const command: CommandDefinition = {
 
 async function runList({ settings, output }: Context): Promise<void> {
   const names = Object.keys(settings.profiles).sort();
-  if (output.quiet && !output.json) {
-    for (const name of names) output.line(name);
-    return;
-  }
   await output.list(
     names.map((name) => toEntry(settings, name)),
     PROFILES,

@@ -24,6 +24,7 @@ const RESTORED = viewOf("Restored");
 
 const SNAPSHOT: ResourceView<Snapshot> = {
   noun: "snapshot",
+  key: "name",
   fields: memberNamesOf("Snapshot"),
   columns: [
     { label: "Name", text: ({ name }) => name },

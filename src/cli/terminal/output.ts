@@ -86,7 +86,7 @@ export class Output {
   async object<Item extends object>(item: Item, view: ResourceView<Item>, clock: Clock = this.#options): Promise<void> {
     const columns = this.#columns(view, view.details);
     if (this.json) return await this.document(item, view);
-    if (this.quiet) return this.#id(item);
+    if (this.quiet) return this.#id(item, view);
     const block = this.#options.fields === undefined ? view.block : undefined;
     const lines = this.terminal
       ? detailLines(item, columns, block, {
@@ -110,7 +110,7 @@ export class Output {
     const columns = this.#columns(view, view.columns);
     if (!this.json && (this.quiet || !this.terminal)) {
       for await (const item of items) {
-        if (this.quiet) this.#id(item);
+        if (this.quiet) this.#id(item, view);
         else this.line(tabSeparated(item, columns, this.#viewContext()));
       }
       return;
@@ -134,7 +134,7 @@ export class Output {
     const columns = this.#columns(view, view.columns);
     return async (item) => {
       if (this.json) return await this.record(item, view);
-      if (this.quiet) return this.#id(item);
+      if (this.quiet) return this.#id(item, view);
       this.line(this.terminal && fields === undefined ? draw(item) : tabSeparated(item, columns, this.#viewContext()));
     };
   }
@@ -301,8 +301,8 @@ export class Output {
     stream.write(`${printableOutput(text)}\n`);
   }
 
-  #id(item: object): void {
-    const id = textOf(valueAt(item, "id"));
+  #id(item: object, { key = "id" }: { key?: string }): void {
+    const id = textOf(valueAt(item, key));
     if (id !== "") this.line(printable(id));
   }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { kitPlatform } from "../../testing/kit.ts";
 import { COMMANDS } from "../../../src/cli/command-table.ts";
 import type { CommandDefinition } from "../../../src/cli/command.ts";
@@ -113,5 +113,28 @@ describe("service api", () => {
       stdout: "",
       stderr: expect.stringContaining('The response has no field "no"\nFields: id, object, amount,'),
     });
+  });
+});
+
+describe("--quiet", () => {
+  const lists = [...all.map(([path]) => path).filter((path) => path.endsWith(" list")), "trigger --list"];
+
+  beforeAll(async () => {
+    await Promise.all([customer(), order(), payment(), delivery(), key(), app(), fault(), snapshot()]);
+  });
+
+  it.each(lists)("prints the ID or name of each item of %s", async (path) => {
+    const args = path.split(" ");
+    const items = JSON.parse((await service(...args, "--json")).stdout) as Record<string, string>[];
+    const { exitCode, stdout } = await service(...args, "-q");
+    const ids = items.map(({ id, name, key, type }) => `${id ?? name ?? key ?? type}\n`);
+    // The requests of this test are in the log.
+    if (path === "logs list") expect(stdout).toContain(ids[0]);
+    else expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: ids.join("") });
+  });
+
+  it("prints the failed checks only", async () => {
+    const { stdout } = await runCli(["doctor", "-q"], { env: { SERVICE_BASE_URL: "http://127.0.0.1:1" } });
+    expect(stdout).toBe("platform\n");
   });
 });

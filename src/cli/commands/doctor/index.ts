@@ -105,11 +105,14 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
   signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
-  else
+  else {
+    // As of any check, `--quiet` prints what failed.
+    const shown = output.quiet && !output.json ? results.filter(({ status }) => status === "failed") : results;
     await output.list(
-      mapTexts(results, (text) => output.runnable(text)),
+      mapTexts(shown, (text) => output.runnable(text)),
       RESULTS,
     );
+  }
   const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
   output.note(`\n${summary(count("failed"), count("warning"))}`);
   return results;

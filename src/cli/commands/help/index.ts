@@ -97,7 +97,9 @@ In a pipe           Lists: one line per item, tab-separated values, no header
                     pipe, such as environment, work as well
 --jq EXPRESSION     Filters the JSON with jq, which need not be installed;
                     strings are printed raw
--q, --quiet         IDs only, without notes; with --json, the same JSON
+-q, --quiet         IDs only, without notes: names where objects have no other ID,
+                    failed checks of doctor, status and check, the cause of
+                    why; with --json, the same JSON
 -n, --dry-run       Prints the requests of a command that changes something
                     (method, URL and body) without sending them
 

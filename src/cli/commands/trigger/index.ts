@@ -107,6 +107,7 @@ interface TypeEntry {
 
 const TYPES: ResourceView<TypeEntry> = {
   noun: "event type",
+  key: "type",
   fields: ["type", "calls", "overrides"],
   columns: [
     { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },

@@ -155,6 +155,7 @@ const OUTCOME: Column<FindingEntry> = { label: "Outcome", text: ({ outcome }) =>
 
 const FINDINGS: ResourceView<FindingEntry> = {
   noun: "finding",
+  key: "path",
   fields: ["path", "line", "commit", "kind", "environment", "credential", "outcome"],
   columns: [PLACE, CREDENTIAL, KIND, OUTCOME],
   details: [PLACE, CREDENTIAL, KIND, OUTCOME],

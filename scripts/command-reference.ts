@@ -1,6 +1,6 @@
 // Prints docs/commands.md: every command with its flags, as the program itself declares them.
 import type { Command, Option } from "commander";
-import { declareCommand, definitionOf, ParsedCommand, pathOf } from "../src/cli/command.ts";
+import { declareCommand, definitionOf, fieldNamesOf, ParsedCommand, pathOf } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, usageOf } from "../src/cli/help-layout.ts";
@@ -43,7 +43,7 @@ process.stdout.write(
 );
 
 function describe(command: Command, level: number, guide = ""): string {
-  const { usage = "", examples = [], fields } = definitionOf(command) ?? {};
+  const { usage = "", examples = [] } = definitionOf(command) ?? {};
   const needsProgram = usage.endsWith(" -- command...");
   const operands = command.registeredArguments.map(
     (argument) =>
@@ -60,7 +60,7 @@ function describe(command: Command, level: number, guide = ""): string {
     examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
     output === undefined ? "" : outputOf(output),
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
-    fieldList(fields?.fields ?? []),
+    fieldList(fieldNamesOf(command)?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),
   ];
   return parts.filter((part) => part !== "").join("\n\n");

@@ -20,8 +20,12 @@ export interface CommandDefinition {
   usage?: string;
   args?: readonly Operand[];
   options?: readonly Flag[];
-  /** What `--fields` accepts; absent if it depends on the response. */
-  fields?: FieldNames;
+  /** What `--fields` accepts: without it, nothing. `any` if it depends on the response. */
+  fields?: FieldNames | "any";
+  /** What it accepts with a flag that changes the output, by the flag's name in camelCase. */
+  fieldsWith?: Readonly<Record<string, FieldNames>>;
+  /** True if the lines of `--json` are of several kinds, for which there is no `--jq`. */
+  isMixed?: true;
   examples?: readonly string[];
   /** True for a command that makes a change through the API: it supports `--dry-run`. */
   dryRun?: true;
@@ -108,6 +112,13 @@ export class ParsedCommand extends Command {
 /** Returns the definition of a command, which only the loaded ones have. */
 export function definitionOf(command: Command): CommandDefinition | undefined {
   return (command as ParsedCommand).definition;
+}
+
+/** Returns the names that `--fields` of a command accepts, if it accepts some. */
+export function fieldNamesOf(command: Command): FieldNames | undefined {
+  const { fields, fieldsWith = {} } = definitionOf(command) ?? {};
+  const [, names = fields] = Object.entries(fieldsWith).find(([flag]) => command.getOptionValue(flag)) ?? [];
+  return names === "any" ? undefined : names;
 }
 
 interface Execution {

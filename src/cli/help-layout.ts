@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative } from "node:path";
 import type { Argument, Command, Help, Option } from "commander";
-import { definitionOf, optionOf, pathOf } from "./command.ts";
+import { definitionOf, fieldNamesOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
@@ -148,10 +148,10 @@ function commandGroups(command: Command, helper: Help): [title: string, commands
 
 /** Returns the fields of a command's output that its help lists: for `get`, unless those of the list are the same. */
 export function fieldsOf(command: Command): readonly string[] {
-  const { fields = [] } = definitionOf(command)?.fields ?? {};
+  const { fields = [] } = fieldNamesOf(command) ?? {};
   if (command.name() === "delete") return [];
   const list = command.name() === "get" ? command.parent?.commands.find((one) => one.name() === "list") : undefined;
-  const listed = list && definitionOf(list)?.fields?.fields;
+  const listed = list && fieldNamesOf(list)?.fields;
   return listed?.length === fields.length ? [] : fields;
 }
 

@@ -10,7 +10,14 @@ import {
   rejectSwallowedFlags,
   usageErrorOf,
 } from "./arguments/mistakes.ts";
-import { type CommandDefinition, declareCommand, definitionOf, ParsedCommand, pathOf } from "./command.ts";
+import {
+  type CommandDefinition,
+  declareCommand,
+  definitionOf,
+  fieldNamesOf,
+  ParsedCommand,
+  pathOf,
+} from "./command.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
 import {
@@ -246,14 +253,23 @@ function rejectDryRun(command: Command): void {
  * report a usage error.
  */
 async function checkOutputFlags(command: Command, { fields, jq, json, quiet }: GlobalOptions): Promise<void> {
-  const known = definitionOf(command)?.fields;
+  const { fields: accepted, isMixed } = definitionOf(command) ?? {};
+  if (fields !== undefined && accepted === undefined) throw unsupported(command, "--fields");
   if (fields !== undefined && quiet && !json) {
     throw new UsageError("--quiet prints IDs only: it cannot be combined with --fields", {
       hint: "Omit one of them, or pass --json.",
     });
   }
+  const known = fieldNamesOf(command);
   if (fields !== undefined && known !== undefined) assertFields(known, fields);
   if (jq === undefined) return;
+  if (isMixed) throw unsupported(command, "--jq");
   const { assertJq } = await import("./terminal/jq.ts");
   await assertJq(jq);
+}
+
+function unsupported(command: Command, flag: string): UsageError {
+  return new UsageError(`\`${pathOf(command)}\` does not support ${flag}`, {
+    hint: "To select parts of its output, pipe that of --json into jq.",
+  });
 }

@@ -113,8 +113,8 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["api", "GET", "/v1/orders", "-f", "limit=1", "-f", "limit=2"], '--field: "limit" is repeated'],
     [["whoami", "--profile", ""], "must not be empty"],
     [["whoami", "--base-url", ""], "must not be empty"],
-    [["listen", "--json", "--jq", ".id"], "This command does not support --jq"],
-    [["serve", "--json", "--fields", "event"], "This command does not support --fields"],
+    [["listen", "--json", "--jq", ".id"], "`service listen` does not support --jq"],
+    [["serve", "--json", "--fields", "event"], "`service serve` does not support --fields"],
     [["customers", "list", "--profile", "../x"], 'Invalid profile name "../x"'],
   ])("service %j", async (args, reason) => {
     expect(await usage(...args)).toContain(reason);

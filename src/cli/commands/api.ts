@@ -38,6 +38,7 @@ export const command: CommandDefinition = {
     flag("--yes", "Skip the confirmation of a DELETE in live mode"),
   ],
   dryRun: true,
+  fields: "any",
   examples: [
     "service api /v1/customers",
     "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api",

@@ -5,6 +5,7 @@ import { guidePath } from "../help-layout.ts";
 import { printable } from "./printable.ts";
 import { foldText } from "./spans.ts";
 import type { Styles } from "./styles.ts";
+import { viewOf } from "./view.ts";
 
 /** The result of one check of a receiver or a client. */
 export type Check = Omit<CheckResult, "group"> & { group: string };
@@ -29,7 +30,7 @@ export async function printReport(
   output: Output,
   { isStreamed = false } = {},
 ): Promise<void> {
-  if (output.json) return await output.document(report);
+  if (output.json || output.chosen) return await output.object(report, viewOf("report", report));
   if (output.quiet) {
     for (const { id, status } of report.checks) if (status === "failed") output.line(id);
   } else if (output.terminal) {

@@ -1,5 +1,4 @@
 import { valueAt } from "../../contract/json.ts";
-import { UsageError } from "../errors.ts";
 import { compactJson, prettyJson } from "./json.ts";
 import { printable, printableLines, printableOutput } from "./printable.ts";
 import { createProgressBar, createSpinner, type ProgressBar, type Spinner } from "./progress.ts";
@@ -173,16 +172,6 @@ export class Output {
   changed(id: string): void {
     if (this.changes.at(-1) === id) return;
     if (this.changes.push(id) > MAX_CHANGES) this.changes.shift();
-  }
-
-  /** For a command whose JSON lines are of many kinds. Throws UsageError if `--fields` or `--jq` was given. */
-  rejectFilters(): void {
-    const { fields, jq } = this.#options;
-    const flag = fields === undefined ? (jq === undefined ? undefined : "--jq") : "--fields";
-    if (flag === undefined) return;
-    throw new UsageError(`This command does not support ${flag}`, {
-      hint: "Pipe the output of --json into jq.",
-    });
   }
 
   /** Prints a line of data. */

@@ -33,6 +33,8 @@ export interface ResourceView<Item> {
   /** Of several (default: the noun with an s). */
   plural?: string;
   fields: readonly string[];
+  /** The field that identifies an object, which `--quiet` prints (default: `id`). */
+  key?: string;
   /** Of a list; absent for what is never listed. */
   columns?: readonly Column<Item>[];
   /** Of one object; absent for what is only listed. */
@@ -43,6 +45,16 @@ export interface ResourceView<Item> {
 
 export function pluralOf({ noun, plural = `${noun}s` }: Pick<ResourceView<unknown>, "noun" | "plural">): string {
   return plural;
+}
+
+/** Returns the view of a document that has other lines than `--fields` selects. */
+export function documentView<Item>(noun: string, fields: readonly (keyof Item & string)[]): ResourceView<Item> {
+  return { noun, fields };
+}
+
+/** Returns the view of a document whose fields were checked before. */
+export function viewOf<Item extends object>(noun: string, document: Item): ResourceView<Item> {
+  return documentView(noun, Object.keys(document) as (keyof Item & string)[]);
 }
 
 /** Returns the view of objects with one more field, which those of a list do not have. */

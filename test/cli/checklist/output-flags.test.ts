@@ -27,7 +27,7 @@ const payment = () => idOf("payments", "create", "--amount", "5", "--currency", 
 const endpoint = () => idOf("endpoints", "create", "--url", "https://example.com", "--events", "payment.failed");
 const key = () => idOf("keys", "create", "--name", "ci", "--scope", "customers:read");
 const app = () => idOf("apps", "create", "--name", "shop", "--redirect-uri", "https://example.com/callback");
-const fault = () => idOf("faults", "add", "GET /v1/customers", "--status", "503");
+const fault = () => idOf("faults", "add", "GET /v1/payments/{id}", "--status", "503");
 
 async function snapshot(): Promise<string> {
   await service("sandbox", "save", "full");
@@ -68,7 +68,7 @@ const CHANGES: Readonly<Record<string, () => string[] | Promise<string[]>>> = {
   "sandbox restore": async () => [await snapshot()],
   "sandbox delete": async () => [await snapshot()],
   "sandbox reset": () => [],
-  "faults add": () => ["GET /v1/customers", "--status", "503"],
+  "faults add": () => ["GET /v1/payments/{id}", "--status", "503"],
   "faults remove": async () => [await fault()],
   "faults clear": () => [],
   "keys create": () => ["--name", "ci", "--scope", "customers:read"],
@@ -120,12 +120,15 @@ describe("--quiet", () => {
   const lists = [...all.map(([path]) => path).filter((path) => path.endsWith(" list")), "trigger --list"];
 
   beforeAll(async () => {
-    await Promise.all([customer(), order(), payment(), delivery(), key(), app(), fault(), snapshot()]);
+    for (const create of [customer, order, payment, delivery, key, app, snapshot]) await create();
+    await fault();
   });
 
   it.each(lists)("prints the ID or name of each item of %s", async (path) => {
     const args = path.split(" ");
-    const items = JSON.parse((await service(...args, "--json")).stdout) as Record<string, string>[];
+    const listed = await service(...args, "--json");
+    expect(listed).toMatchObject({ exitCode: 0, stderr: "" });
+    const items = JSON.parse(listed.stdout) as Record<string, string>[];
     const { exitCode, stdout } = await service(...args, "-q");
     const ids = items.map(({ id, name, key, type }) => `${id ?? name ?? key ?? type}\n`);
     // The requests of this test are in the log.
@@ -136,5 +139,69 @@ describe("--quiet", () => {
   it("prints the failed checks only", async () => {
     const { stdout } = await runCli(["doctor", "-q"], { env: { SERVICE_BASE_URL: "http://127.0.0.1:1" } });
     expect(stdout).toBe("platform\n");
+  });
+});
+
+/** Arguments that each command accepts as far as it checks them before it begins. */
+const OPERANDS: Readonly<Record<string, string>> = {
+  "<id>": "cus_1",
+  "<duration>": "1s",
+  "<event type>": "order.created",
+  "<request>": "GET /v1/customers",
+};
+const commandLines = all
+  .filter(([path]) => path !== "api")
+  .map(([path, { args = [] }]): [string, string[]] => {
+    const required = args.filter(({ arg }) => arg.startsWith("<"));
+    return [path, [...path.split(" "), ...required.map(({ arg }) => OPERANDS[arg] ?? "x")]];
+  });
+
+describe("a command rejects before it begins", () => {
+  const usage = async (...args: string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await runCli(args, { env: { SERVICE_BASE_URL: "http://127.0.0.1:1" } });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    return stderr;
+  };
+
+  it.each(commandLines)("an unknown field: %s", async (path, words) => {
+    const stderr = await usage(...words, "--fields", "nope");
+    if (!stderr.includes(`\`service ${path}\` does not support --fields`)) {
+      expect(stderr).toMatch(/^Error: An? [\w ]+ has no field "nope"\nFields: /);
+    }
+  });
+
+  it.each(commandLines)("an invalid --jq: %s", async (path, words) => {
+    const stderr = await usage(...words, "--jq", ".[");
+    if (!stderr.includes(`\`service ${path}\` does not support --jq`)) expect(stderr).toMatch(/^Error: --jq \.\[: /);
+  });
+});
+
+const CLIENT = `
+  const { SERVICE_BASE_URL: url, SERVICE_API_KEY: key } = process.env;
+  fetch(url + "/v1/me", { headers: { Authorization: "Bearer " + key } }).catch(() => {});
+`;
+
+describe("--fields", () => {
+  it.each([
+    [["whoami", "--fields", "environment,profile"], "environment\tsandbox\nprofile\tdefault\n"],
+    [
+      ["trigger", "order.created", "--fields", "type,data.object.amount"],
+      "type\torder.created\ndata.object.amount\t1999\n",
+    ],
+    [["trigger", "order.created", "--count", "2", "--fields", "type"], "order.created\norder.created\n"],
+    [["trigger", "order.created", "--fields", "type", "--json"], '{"type":"order.created"}\n'],
+  ])("selects the output of %j", async (args, expected) => {
+    expect((await service(...args)).stdout).toBe(expected);
+  });
+
+  it("selects the output of why", async () => {
+    const id = await idOf("trigger", "order.created");
+    expect((await service("why", id, "--fields", "cause,kind")).stdout).toMatch(/^cause\t\w+\nkind\tevent\n$/);
+  });
+
+  it("selects the report of a check", async () => {
+    const program = [process.execPath, "-e", CLIENT];
+    const { stdout } = await service("faults", "check", "--runs", "1", "--fields", "object,runs", "--", ...program);
+    expect(stdout).toBe("object\tclient_check\nruns\t1\n");
   });
 });

@@ -8,6 +8,7 @@ import {
   type CommandEntry,
   declareCommand,
   definitionOf,
+  fieldNamesOf,
   ParsedCommand,
   type Suggestion,
 } from "../../command.ts";
@@ -230,7 +231,7 @@ async function valuesOfOption(option: Option, command: Command, context: Context
   const name = option.name();
   switch (name) {
     case "fields":
-      return someOf(definitionOf(command)?.fields?.fields ?? []);
+      return someOf(fieldNamesOf(command)?.fields ?? []);
     case "profile":
       return profiles(context);
     case "events":

@@ -1,7 +1,20 @@
 import { type CommandDefinition, type Flag, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { POSTGRES_FLAGS } from "../../database/options.ts";
-import type { CheckOptions, DbOptions, RestoreOptions } from "./run.ts";
+import { documentView } from "../../terminal/view.ts";
+import type { CheckOptions, DbOptions, RestoreOptions, Status } from "./run.ts";
+
+const STATUS = documentView<Status>("database", [
+  "database",
+  "engine",
+  "engine_version",
+  "schema",
+  "schema_made_by",
+  "schema_known",
+  "bytes",
+  "initialized",
+  "deliveries_pending",
+]);
 
 const DATABASE: readonly Flag[] = [
   ...POSTGRES_FLAGS,
@@ -26,6 +39,7 @@ export const command: CommandDefinition = {
       name: "status",
       about: "Show the engine, schema version and size",
       options: DATABASE,
+      fields: STATUS,
       examples: ["service db status", "service db status --database postgres://service@localhost/service"],
       run: async (context: Context, options: DbOptions) => (await import("./run.ts")).runStatus(options, context),
     },
@@ -33,6 +47,7 @@ export const command: CommandDefinition = {
       name: "migrate",
       about: "Apply pending schema migrations",
       options: DATABASE,
+      fields: STATUS,
       examples: ["service db migrate --database postgres://service@localhost/service"],
       run: async (context: Context, options: DbOptions) => (await import("./run.ts")).runMigrate(options, context),
     },

@@ -40,7 +40,7 @@ export interface CheckOptions extends DbOptions {
   quick?: boolean;
 }
 
-type Status = DatabaseStatus & { database: string };
+export type Status = DatabaseStatus & { database: string };
 
 const STATUS: ResourceView<Status> = {
   noun: "database",

@@ -6,6 +6,7 @@ export const command: CommandDefinition = {
   name: "demo",
   about: "Run an end-to-end demo: platform, receiver, customer, listen, trigger",
   options: [flag("--once", "Exit after the last step: 0 if every step succeeded, else 1", { default: false })],
+  isMixed: true,
   examples: ["service demo", "service demo --once --json"],
   run: async (context: Context, { once }: { once: boolean }) => (await import("./run.ts")).runDemo({ once }, context),
 };

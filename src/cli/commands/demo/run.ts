@@ -27,7 +27,6 @@ interface Stage {
  * With `once` it exits after the last step; otherwise it runs until Ctrl-C.
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
-  context.output.rejectFilters();
   await offerDriver(context);
   const folder = createTemporaryFolder("service-demo-");
   const stage: Stage = {

@@ -36,7 +36,6 @@ export interface DevFlags {
 
 /** `service dev`: runs the parts that the project file names until one of them ends. Import this module lazily. */
 export async function runDev(context: Context, { exitWithApp = false }: DevFlags): Promise<void> {
-  context.output.rejectFilters();
   if (context.globals.live) {
     throw new UsageError("`service dev` works in the sandbox only", { hint: "Remove --live." });
   }

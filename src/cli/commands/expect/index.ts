@@ -3,26 +3,24 @@ import { parseCondition } from "../../arguments/assignments.ts";
 import { duration, parseEventType, parseFile, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { documentView } from "../../terminal/view.ts";
 import type { ExpectationReport, ExpectFlags } from "./run.ts";
 
 const MAX_SECONDS = 3600;
 
-const FIELDS = {
-  noun: "expectation",
-  fields: [
-    "object",
-    "type",
-    "status",
-    "code",
-    "message",
-    "exit_code",
-    "events",
-    "deliveries",
-    "nearest",
-    "others",
-    "duration_ms",
-  ],
-} satisfies { noun: string; fields: (keyof ExpectationReport)[] };
+const REPORT = documentView<ExpectationReport>("expectation", [
+  "object",
+  "type",
+  "status",
+  "code",
+  "message",
+  "exit_code",
+  "events",
+  "deliveries",
+  "nearest",
+  "others",
+  "duration_ms",
+]);
 
 /** `service expect`. */
 export const command: CommandDefinition = {
@@ -48,7 +46,7 @@ export const command: CommandDefinition = {
     flag("--delivered", "Require that these events are delivered, and that all of their deliveries succeed"),
     flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
   ],
-  fields: FIELDS,
+  fields: REPORT,
   examples: [
     "service expect order.completed --within 10s",
     "service expect order.completed --where data.object.amount=500 --delivered -- npm test",

@@ -12,6 +12,7 @@ import { ChildCommand } from "../../process/foreground.ts";
 import { assertJq, filterWithJq } from "../../terminal/jq.ts";
 import { writeJunit } from "../../terminal/junit.ts";
 import { printable } from "../../terminal/printable.ts";
+import { viewOf } from "../../terminal/view.ts";
 
 export interface ExpectFlags {
   within: number;
@@ -73,7 +74,7 @@ export async function runExpect(
     const one = { classname: "service.expect", name, milliseconds, failure };
     await writeJunit(flags.junit, { name: "service expect", milliseconds, cases: [one] }, context);
   }
-  if (output.json) await output.document(report);
+  if (output.json || output.chosen) await output.object(report, viewOf("expectation", report));
   else for (const event of events) output.line(output.quiet ? event.id : eventLine(event));
   if (code !== null && message !== null) {
     throw new UserError(message, { hint: hint || undefined, code, exitCode: failed?.exitCode });

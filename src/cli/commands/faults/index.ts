@@ -10,10 +10,10 @@ import { objectId, parseFile, parseTimeout, wholeNumber } from "../../arguments/
 import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import type { CheckFlags } from "./check/run.ts";
+import type { CheckFlags, ClientReport } from "./check/run.ts";
 import { CREATED, CREATED_AT, ID } from "../../resource/columns.ts";
 import { type Deleted, DELETED, type Idempotent, IDEMPOTENCY_KEY, showDeleted } from "../../resource/verbs.ts";
-import type { Column, ResourceView } from "../../terminal/view.ts";
+import { type Column, documentView, type ResourceView } from "../../terminal/view.ts";
 
 const FAULTS = pathOf("fault");
 const MAX_SEED = 4_294_967_295;
@@ -33,6 +33,9 @@ const FAULT: ResourceView<Fault> = {
   columns: [...COLUMNS, CREATED],
   details: [...COLUMNS, CREATED_AT],
 };
+
+/** The response contains the removed faults. */
+const CLEARED = documentView<FaultList>("list", ["object", "data"]);
 
 type Status = NonNullable<FaultCreate["status"]>;
 const STATUSES = ["429", "500", "502", "503"] satisfies `${Status}`[];
@@ -120,6 +123,7 @@ export const command: CommandDefinition = {
       name: "clear",
       about: "Remove all faults",
       dryRun: true,
+      fields: CLEARED,
       examples: ["service faults clear"],
       run: runClear,
     },
@@ -139,6 +143,20 @@ export const command: CommandDefinition = {
         }),
         flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
       ],
+      fields: documentView<ClientReport>("report", [
+        "object",
+        "command",
+        "seed",
+        "runs",
+        "requests",
+        "faults",
+        "passed",
+        "grade",
+        "verdict",
+        "counts",
+        "duration_ms",
+        "checks",
+      ]),
       examples: [
         "service faults check -- npm test",
         "service faults check --seed 7 --runs 1 --junit faults.xml -- node sync-orders.js",
@@ -178,7 +196,7 @@ async function runClear(context: Context): Promise<void> {
   const { length } = body.data;
   const done = length === 0 ? "There were no faults" : `Removed ${counted(length, "fault")}`;
   output.success(done);
-  if (output.json) await output.document(body);
+  if (output.json || output.chosen) await output.object(body, CLEARED);
   else if (output.quiet || !output.terminal) await output.list(body.data, FAULT);
 }
 

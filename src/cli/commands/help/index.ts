@@ -94,9 +94,11 @@ In a pipe           Lists: one line per item, tab-separated values, no header
                     per line
 --fields a,b        Only these fields, in JSON and in tables; dots select nested
                     fields: metadata.plan. Names of the lines of an object in a
-                    pipe, such as environment, work as well
+                    pipe, such as environment, work as well. Commands whose help
+                    lists no fields reject it, except api
 --jq EXPRESSION     Filters the JSON with jq, which need not be installed;
-                    strings are printed raw
+                    strings are printed raw. Commands that print several kinds
+                    of lines reject it: listen, serve, dev, demo, capture, replay
 -q, --quiet         IDs only, without notes: names where objects have no other ID,
                     failed checks of doctor, status and check, the cause of
                     why; with --json, the same JSON

@@ -1,5 +1,5 @@
 import { memberNamesOf } from "../../../client/response-check.ts";
-import type { ScanFlags } from "./scan/run.ts";
+import type { FindingEntry, ScanFlags } from "./scan/run.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "../../resource/columns.ts";
 import { createVerb, updateVerb } from "../../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
@@ -9,7 +9,7 @@ import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { relativeTime } from "../../terminal/time.ts";
-import type { Column, ViewContext } from "../../terminal/view.ts";
+import { type Column, documentView, type ViewContext } from "../../terminal/view.ts";
 import { SCOPES as SCOPE_NAMES } from "../../../contract/scopes.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 
@@ -204,6 +204,15 @@ As a pre-commit hook, in .git/hooks/pre-commit (an executable file):
 Folders: binary files over 1 MB and .git are skipped. Repositories: programs
 that the repository's configuration names are not run, and nothing is fetched.
 Signing secrets (whsec_…) have no checksum and are not detected.`,
+      fields: documentView<FindingEntry>("finding", [
+        "path",
+        "line",
+        "commit",
+        "kind",
+        "environment",
+        "credential",
+        "outcome",
+      ]),
       examples: [
         "service keys scan",
         "service keys scan --staged                  # before a commit",

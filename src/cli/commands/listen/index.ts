@@ -97,6 +97,7 @@ export const command: CommandDefinition = {
     flag("--no-ui", "Print plain lines instead of the terminal UI"),
     ...FORWARDING,
   ],
+  isMixed: true,
   examples: [
     "service listen --forward-to localhost:3000/webhooks",
     "service listen --events 'order.*' --since 10m --forward-to 3000",
@@ -124,6 +125,7 @@ export const command: CommandDefinition = {
         }),
         ...FORWARDING,
       ],
+      isMixed: true,
       examples: ["service listen replay events.ndjson --forward-to 3000 --speed max"],
       run: async (context: Context, file: string, flags: ReplayFlags, replay: ParsedCommand) =>
         (await import("./run.ts")).runReplay(file, { ...flags, ...replay.optsWithGlobals<ReplayFlags>() }, context),

@@ -15,7 +15,6 @@ import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-acc
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
   const { output } = context;
   if (flags.printSecret) return await printSecret(context);
-  output.rejectFilters();
   const platform = await accessPlatform(context);
   const { receivers, options: forwarding, chaos } = readForwardingOptions(flags, context);
   if (receivers.target?.origin === platform.baseUrl.origin)
@@ -50,8 +49,7 @@ export interface ReplayFlags extends ForwardingFlags {
  * only for the session's secret, if no other is given.
  */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
-  const { output, signal } = context;
-  output.rejectFilters();
+  const { signal } = context;
   const { receivers, options, chaos } = readForwardingOptions(flags, context);
   if (receivers.target === undefined && receivers.routes.length === 0) {
     throw new UsageError("No target specified", {

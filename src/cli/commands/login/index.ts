@@ -4,6 +4,7 @@ import type { LoginFlags } from "./run.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
+import { identityView } from "../../resource/identity-view.ts";
 import { signOutProfile } from "../../credentials/end.ts";
 import { assertTrusted, resolveTarget } from "../../settings/connection.ts";
 import type { Environment } from "../../../contract/environments.ts";
@@ -36,6 +37,7 @@ export const command: CommandDefinition = {
     "service login --scope customers:read,orders:read",
     "service login --api-key-stdin < key.txt       # without a browser at all",
   ],
+  fields: identityView([["Profile", ""]]),
   async run(context: Context, flags: LoginFlags) {
     if (context.globals.apiKeyStdin) return await loginWithApiKey(flags, context);
     const { runLogin } = await import("./run.ts");

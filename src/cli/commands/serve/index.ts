@@ -62,6 +62,7 @@ export const command: CommandDefinition = {
     }),
     ...POSTGRES_FLAGS,
   ],
+  isMixed: true,
   examples: [
     "service serve                        # stores its data in ~/.local/share/service",
     "service serve --ephemeral --port 0   # a platform for one test run",

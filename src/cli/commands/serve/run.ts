@@ -69,7 +69,6 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Runs until a signal or a closed stdout, then completes work in flight. Exits with 0, after SIGHUP with 129. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
-  context.output.rejectFilters();
   rejectPublicHost(options, context);
   if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
   const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;

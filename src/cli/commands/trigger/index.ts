@@ -6,7 +6,9 @@ import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import type { ResourceView } from "../../terminal/view.ts";
+import { EVENTS } from "../../resource/event-view.ts";
+import { documentView, type ResourceView } from "../../terminal/view.ts";
+import type { CallResult } from "../../triggering/fixture.ts";
 import { RECIPES } from "../../triggering/recipes.ts";
 import type { TriggerFlags } from "./run.ts";
 
@@ -28,6 +30,25 @@ responses of earlier calls by name. \${unique} is different in each run:
   - method: POST
     path: /v1/orders/\${order.id}/complete
 `;
+
+interface TypeEntry {
+  type: EventType;
+  calls: string[];
+  overrides: string[];
+}
+
+const TYPES: ResourceView<TypeEntry> = {
+  noun: "event type",
+  key: "type",
+  fields: ["type", "calls", "overrides"],
+  columns: [
+    { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },
+    { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true, wraps: true },
+    { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, wraps: true, optional: true },
+  ],
+};
+
+const CALLS = documentView<CallResult>("call", ["name", "method", "path", "status", "reply"]);
 
 /** `service trigger <event type>`. */
 export const command: CommandDefinition = {
@@ -53,6 +74,8 @@ export const command: CommandDefinition = {
     flag("--list", "List the event types and their API calls"),
   ],
   dryRun: true,
+  fields: EVENTS.view,
+  fieldsWith: { list: TYPES, fixture: CALLS },
   notes: FIXTURE_HELP,
   examples: [
     "service trigger order.completed",
@@ -98,23 +121,6 @@ function parseRate(text: string): number {
   if (rate > 0) return rate;
   throw new InvalidArgumentError("Must be a rate such as 50/s or 600/m.");
 }
-
-interface TypeEntry {
-  type: EventType;
-  calls: string[];
-  overrides: string[];
-}
-
-const TYPES: ResourceView<TypeEntry> = {
-  noun: "event type",
-  key: "type",
-  fields: ["type", "calls", "overrides"],
-  columns: [
-    { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },
-    { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true, wraps: true },
-    { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, wraps: true, optional: true },
-  ],
-};
 
 /** `service trigger --list`. */
 async function listTypes(context: Context): Promise<void> {

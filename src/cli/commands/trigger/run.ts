@@ -2,7 +2,7 @@ import type { Client } from "../../../client/http.ts";
 import { allItems } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
+import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { counted } from "../../../contract/words.ts";
@@ -11,6 +11,7 @@ import type { Context } from "../../context.ts";
 import { showRequests } from "../../dry-run.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { parseObject } from "../../input.ts";
+import { EVENTS } from "../../resource/event-view.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
 import { type Call, callLine, Cleanup, findEvent, perform, type TriggeredEvent } from "../../triggering/perform.ts";
@@ -123,14 +124,13 @@ async function triggerOnce(
   const { output } = context;
   const onCall = (call: Call): void => {
     cleanup.note(call);
-    if (!output.json && !output.quiet) output.line(callLine(call, context));
+    if (!output.json && !output.quiet && !output.chosen) output.line(callLine(call, context));
   };
   const outcome = await perform(client, steps, { unique: uniqueName(context), onCall, now: () => context.now() });
   const event = await findEvent(client, type, outcome);
   if (event === undefined)
     throw new UserError(`The API calls succeeded, but no ${type} event of ${outcome.subject} was found`);
-  if (output.json) await output.document(event);
-  else if (output.quiet) output.line(event.id);
+  if (output.json || output.quiet || output.chosen) await output.object(event, EVENTS.view);
   else if (output.terminal) output.success(`Triggered ${output.noteStyles.strong(type)} ${event.id}`);
   else output.line(`EVENT\t${type}\t${event.id}`);
   return event;
@@ -146,7 +146,9 @@ async function triggerMany(
   context: Context,
 ): Promise<Event[]> {
   const { output } = context;
-  const needsEvents = output.json || output.quiet || !output.terminal || wait === true;
+  const print = output.stream(EVENTS.view, ({ id }: ListedEvent) => id);
+  const isPrinted = output.json || output.quiet || output.chosen;
+  const needsEvents = isPrinted || !output.terminal || wait === true;
   const events: Event[] = [];
   // A bar would mix with lines of JSON on a terminal.
   const bar = output.progress(output.json ? 1 : count, type);
@@ -167,8 +169,7 @@ async function triggerMany(
       });
       const event = needsEvents ? await findEvent(client, type, outcome) : undefined;
       if (event !== undefined) events.push(event);
-      if (event !== undefined && output.json) await output.record(event);
-      else if (event !== undefined && output.quiet) output.line(event.id);
+      if (event !== undefined && isPrinted) await print(event);
       else if (event !== undefined && !output.terminal) output.line(`EVENT\t${type}\t${event.id}`);
       done += 1;
       bar.advance();
@@ -234,7 +235,8 @@ async function reportDeliveries(
       },
     );
   }
-  if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
+  if (!output.json && !output.quiet && !output.chosen)
+    for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
   const failed = deliveries.filter(({ status }) => status === "failed" || status === "canceled");
   const pending = deliveries.filter(({ status }) => status === "pending");
   if (failed.length > 0) {

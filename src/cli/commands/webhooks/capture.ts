@@ -39,7 +39,6 @@ interface Signing {
 /** Captures deliveries until Ctrl-C. Import this module lazily: it loads the relay. */
 export async function runCapture(flags: CaptureFlags, context: Context): Promise<void> {
   const { output, signal } = context;
-  output.rejectFilters();
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsIfNamed(flags, context);
   const signing = secrets && { scheme, secrets };

@@ -19,6 +19,8 @@ import {
 import { type CommandDefinition, type Flag, flag, type Operand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { documentView } from "../../terminal/view.ts";
+import type { ReceiverReport } from "../../../receiver-check/run.ts";
 import { createIdGenerator } from "../../../contract/ids.ts";
 import { newId } from "../../../receiver-check/samples.ts";
 
@@ -119,6 +121,16 @@ more, F if the receiver does not accept a valid delivery in time, or accepts one
 that is forged or too old.
 The deliveries are synthetic: check a receiver on which they do no harm.
 `,
+      fields: documentView<ReceiverReport>("report", [
+        "object",
+        "url",
+        "passed",
+        "grade",
+        "verdict",
+        "counts",
+        "duration_ms",
+        "checks",
+      ]),
       examples: [
         "service webhooks check localhost:3000/webhooks",
         "service webhooks check localhost:3000/stripe --scheme stripe",
@@ -183,6 +195,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         flag("--skip-verify", "Skip TLS certificate verification of your application", { default: false }),
         flag("--no-ui", "Print plain lines instead of the terminal UI"),
       ],
+      isMixed: true,
       examples: [
         "service webhooks capture --forward-to localhost:3000/webhooks",
         "service webhooks capture --scheme stripe --secret-file secret.txt --record stripe.ndjson",
@@ -213,6 +226,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
           default: 0,
         }),
       ],
+      isMixed: true,
       examples: [
         "service webhooks replay stripe.ndjson --forward-to 3000/stripe --scheme stripe --secret-file secret.txt",
         "service webhooks replay github.ndjson --forward-to localhost:3000/github --speed max",

@@ -21,7 +21,6 @@ const KNOWN_SCHEMES: readonly Scheme[] = Object.values(SCHEMES);
 
 /** Sends a recording again: with the signatures that it contains, or signed again if a scheme or secret is given. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
-  context.output.rejectFilters();
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const own = readHeaders(flags.header, scheme);
   const secrets = await secretsIfNamed(flags, context);

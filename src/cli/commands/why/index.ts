@@ -11,6 +11,7 @@ import { printable } from "../../terminal/printable.ts";
 import { foldText, wrapStyled } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
+import { documentView } from "../../terminal/view.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
@@ -22,10 +23,18 @@ import { type Finding, isNote, isTrouble, labelOf, sentence } from "../../../exp
 
 const PATH = pathOf("delivery");
 
-const FIELDS = {
-  noun: "explanation",
-  fields: ["object", "id", "kind", "cause", "findings", "request", "subject", "event", "deliveries", "operation"],
-} satisfies { noun: string; fields: (keyof Explanation)[] };
+const EXPLANATION = documentView<Explanation>("explanation", [
+  "object",
+  "id",
+  "kind",
+  "cause",
+  "findings",
+  "request",
+  "subject",
+  "event",
+  "deliveries",
+  "operation",
+]);
 
 /** `service why`. */
 export const command: CommandDefinition = {
@@ -40,7 +49,7 @@ export const command: CommandDefinition = {
       parse: objectId,
     },
   ],
-  fields: FIELDS,
+  fields: EXPLANATION,
   examples: [
     "service why evt_4Vf8aTqz0bKm2sNw9XyRcd",
     "service why req_4Vf8aTqz0bKm2sNw9XyRcd",
@@ -121,7 +130,7 @@ async function runWhy(context: Context, named: string | undefined): Promise<void
   const { chain, explanation } = await output.spinner.during(`Looking up ${id}`, () =>
     explain(client, id, { runnable: (text) => output.runnable(text), target }),
   );
-  if (output.json || output.chosen) return output.document(explanation);
+  if (output.json || output.chosen) return output.object(explanation, EXPLANATION);
   if (output.quiet) return output.line(explanation.cause ?? "");
   const lines = explanationLines(chain, explanation.findings, context);
   for (const line of lines) output.line(output.runnable(line));

@@ -127,6 +127,8 @@ const VERDICTS: Readonly<Record<Grade, string>> = {
   F: "The client creates objects twice.",
 };
 
+export type ClientReport = ReturnType<typeof reportOf>;
+
 function reportOf(
   runs: readonly Run[],
   { command, seed, milliseconds }: { command: readonly string[]; seed: number; milliseconds: number },

@@ -114,7 +114,7 @@ async function envFileOf(folder: string): Promise<string | undefined> {
 }
 
 /** A finding for output: enough to locate it, not enough to use it. */
-interface FindingEntry extends Omit<Finding, "secret"> {
+export interface FindingEntry extends Omit<Finding, "secret"> {
   credential: string;
   /** The result of --revoke; null without it. */
   outcome: string | null;

@@ -73,7 +73,7 @@ export async function runCheck(address: string, flags: CheckFlags, context: Cont
     if (probing !== undefined) await assertCounts(probing, waitSeconds > 0);
     if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
     const bar = output.progress(CHECK_COUNT, "checks");
-    const streams = !output.terminal && !output.json && !output.quiet;
+    const streams = !output.terminal && !output.json && !output.quiet && !output.chosen;
     let report: ReceiverReport;
     try {
       report = await performCheck(

@@ -122,9 +122,9 @@ describe("--record and listen replay", () => {
     const url = await listen(server);
     const file = join(createFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n{}`);
-    const { exitCode, stdout, stderr } = await runCli(["listen", "replay", file, "-f", url, "--secret", "whsec_x"]);
+    const { exitCode, stderr } = await runCli(["listen", "replay", file, "-f", url, "--secret", "whsec_x"]);
     expect({ exitCode, requests }).toEqual({ exitCode: 1, requests: 1 });
-    expect(stdout).toContain("Summary  1 read, 1 sent");
+    expect(stderr).toContain("Summary  1 read, 1 sent");
     expect(stderr).toContain("line 2 is not a recorded event");
   });
 

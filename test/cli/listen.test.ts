@@ -59,9 +59,29 @@ describe("the output of service listen", () => {
     const [id] = await trigger("customer.created");
     await expect.poll(() => listener.output()).toMatch(/to explain it: .*\n/);
     await trigger("customer.created");
-    await expect.poll(() => listener.output().match(/← /g)?.length).toBe(2);
+    await expect.poll(() => listener.stdout().match(/\trefused\t/g)?.length).toBe(2);
     await listener.interrupt();
     expect(listener.output().match(/to explain it: .*/g)).toEqual([`to explain it: service why ${id}`]);
+  });
+
+  it("prints a line with tabs for each event and attempt in a pipe, and the rest on stderr without the secret", async () => {
+    const broken = await startReceiver((response) => response.writeHead(500).end("<html><title>Boom</title></html>"));
+    const listener = spawnCommand(["listen", "--forward-to", broken.url.href, "--retries", "1"], {
+      env: on.platform.env,
+    });
+    await expect.poll(() => listener.stderr()).toContain("Press Ctrl-C to stop");
+    const [id] = await trigger("customer.created");
+    await expect.poll(() => listener.lines.length).toBe(3);
+    await listener.interrupt();
+    expect(listener.lines.map((line) => line.replace(/^\S+Z\t/, "").replace(/\t\d+\t/, "\tN\t"))).toEqual([
+      `received\tcustomer.created\t${id}\t\t\t`,
+      `500\tcustomer.created\t${id}\tN\t\tBoom`,
+      `500\tcustomer.created\t${id}\tN\tattempt 2\tBoom`,
+    ]);
+    expect(listener.stderr()).toMatch(
+      /Ready\.[^]*secret +to print it: service listen --print-secret\n[^]*Summary {2}1 received/,
+    );
+    expect(listener.output()).not.toContain("whsec_");
   });
 
   it("names what a key lacks that may not listen", async () => {
@@ -99,10 +119,11 @@ describe("flags of service listen", () => {
     );
     expect(stderr).not.toContain("lost");
     const waited = await runCli(["listen", "--wait", "1s"], { env });
-    expect(waited.stdout.match(/waiting for the platform: /g)).toHaveLength(1);
-    expect(waited.stdout).not.toMatch(/lost|Summary/);
-    expect([waited.exitCode, waited.stderr]).toEqual([
+    expect(waited.stderr.match(/waiting for the platform: /g)).toHaveLength(1);
+    expect(waited.stderr).not.toMatch(/lost|Summary/);
+    expect([waited.exitCode, waited.stdout, waited.stderr]).toEqual([
       7,
+      "",
       expect.stringMatching(/Start the platform with `service serve --port \d+`\.\n$/),
     ]);
   });

@@ -22,26 +22,33 @@ describe("service webhooks", () => {
 
   it("prints the response's lines, and shows the path of a delivery without a type", async () => {
     const receiver = await startAnyReceiver((response) => response.writeHead(400).end("first\nsecond\n"));
-    let stdout = "";
+    const written = { stdout: "", stderr: "" };
     const controller = new AbortController();
     const port = await freePort();
     let changed = () => {};
     const ended = runCli(["webhooks", "capture", "--port", String(port), "-f", receiver.url], {
       signal: controller.signal,
       onStdout: (text) => {
-        stdout += text;
+        written.stdout += text;
+        changed();
+      },
+      onStderr: (text) => {
+        written.stderr += text;
         changed();
       },
     });
-    const shows = async (pattern: RegExp) => {
-      while (!pattern.test(stdout)) await new Promise<void>((resolve) => (changed = resolve));
+    const shows = async (stream: keyof typeof written, pattern: RegExp) => {
+      while (!pattern.test(written[stream])) await new Promise<void>((resolve) => (changed = resolve));
     };
-    await shows(/Ctrl-C/);
+    await shows("stderr", /Ctrl-C/);
     for (const path of ["", "orders"]) await fetch(`http://127.0.0.1:${port}/${path}`, { method: "POST", body: "a=b" });
-    await shows(/← 400 +\/orders/);
+    await shows("stdout", /\t400\t\/orders\t/);
     controller.abort(interruption());
     await ended;
-    expect(stdout).toMatch(/→ +unknown [^]*← 400 +unknown .*\n +first\n +second\n +hint/);
+    expect(written.stdout).toMatch(
+      /^\S+Z\treceived\tunknown\t\S+\t\t\t\n[^]*\t400\tunknown\t\S+\t\d+\t\tfirst.*second\n/,
+    );
+    expect(written.stderr).toMatch(/^ +hint /m);
   });
 
   it.each(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"])("does not forward to itself at %s", async (host) => {
@@ -59,9 +66,9 @@ describe("service webhooks", () => {
     writeFileSync(recording, `${JSON.stringify(event)}\n${JSON.stringify(event)}\n`);
     const args = ["--scheme", "github", "--secret", SECRET];
     const { stderr } = await runCli(["webhooks", "replay", recording, "-f", receiver.url, "--speed", "max", ...args]);
-    expect(stderr).toBe(
-      "Warning: The recording contains deliveries of Stripe, which are signed as GitHub. To sign them as Stripe, pass --scheme stripe.\n",
-    );
+    expect(stderr.match(/^Warning: .*/gm)).toEqual([
+      "Warning: The recording contains deliveries of Stripe, which are signed as GitHub. To sign them as Stripe, pass --scheme stripe.",
+    ]);
   });
 
   it("removes spaces around a secret, with a warning", async () => {

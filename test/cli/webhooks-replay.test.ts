@@ -41,7 +41,7 @@ describe("service webhooks replay", () => {
   it("blames a signature's age only if it is too old", async () => {
     const strict = await startAnyReceiver((response) => response.writeHead(400).end());
     const outputOf = async (headers: Record<string, string>) =>
-      (await replay(file(`${lineOf("evt_1", headers)}\n`), strict.url)).stdout;
+      (await replay(file(`${lineOf("evt_1", headers)}\n`), strict.url)).stderr;
     expect(await outputOf(signed(3))).toMatch(
       /hint If the receiver verifies signatures, check that it uses the same secret/,
     );
@@ -61,13 +61,13 @@ describe("service webhooks replay", () => {
     await capture(recording, "third");
     expect(readFileSync(recording, "utf8").split("\n")).toHaveLength(5);
     const receiver = await startAnyReceiver();
-    const { exitCode, stdout, stderr } = await replay(recording, receiver.url, "--concurrency", "1");
+    const { exitCode, stderr } = await replay(recording, receiver.url, "--concurrency", "1");
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
-      stderr: `Warning: ${recording}: line 2 is not JSON: it is skipped.\n`,
+      stderr: expect.stringContaining(`Warning: ${recording}: line 2 is not JSON: it is skipped.\n`),
     });
     expect(receiver.requests.map(({ body }) => body.toString())).toEqual(["first", "second", "third"]);
-    expect(stdout).toContain("Summary  3 read, 3 sent, 0 failed");
+    expect(stderr).toContain("Summary  3 read, 3 sent, 0 failed");
   });
 
   it("appends to a recording whose first line is incomplete", async () => {
@@ -102,8 +102,8 @@ describe("service webhooks replay", () => {
       "--secret",
       SECRET,
     );
-    expect(stderr).toBe(
-      "Warning: The recording contains deliveries of GitHub, which are signed as Stripe. To sign them as GitHub, pass --scheme github.\n",
-    );
+    expect(stderr.match(/^Warning: .*/gm)).toEqual([
+      "Warning: The recording contains deliveries of GitHub, which are signed as Stripe. To sign them as GitHub, pass --scheme github.",
+    ]);
   });
 });

@@ -15,7 +15,9 @@ export async function openDisplay(
 ): Promise<Display> {
   if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, clock);
   const { stdout, stderr, output } = context;
-  const sink = runsCommand ? streamSink(stderr, output.noteStyles) : streamSink(stdout, output.styles);
+  const { sink, records } = runsCommand ? { sink: streamSink(stderr, output.noteStyles) } : sinksOf(context);
+  const hiddenSecret =
+    sink.width() === undefined ? output.runnable("to print it: service listen --print-secret") : undefined;
   // Forwarding does not wait for a slow reader of the output.
   const settle =
     setup.target !== undefined && !runsCommand
@@ -26,7 +28,9 @@ export async function openDisplay(
         })
       : async () => {};
   return {
-    print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }, clock),
+    print: await createListenPrinter(context, sink, { ...setup, hiddenSecret, ending: "Press Ctrl-C to stop" }, clock, {
+      records,
+    }),
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
     hasScreen: false,
@@ -55,6 +59,12 @@ async function openUi(context: Context, setup: Setup, clock: EnvironmentClock): 
 /** Returns true if keys can be read and the terminal can be drawn on. */
 function isTerminal({ output, interactive, env }: Context): boolean {
   return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
+}
+
+/** Returns where lines go: in a pipe, data to stdout, and everything else to stderr. */
+export function sinksOf({ stdout, stderr, output }: Context): { sink: LineSink; records?: LineSink } {
+  const data = streamSink(stdout, output.styles);
+  return output.terminal ? { sink: data } : { sink: streamSink(stderr, output.noteStyles), records: data };
 }
 
 /** Prints plain lines on a stream. */

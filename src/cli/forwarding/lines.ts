@@ -125,7 +125,7 @@ export function othersText(count: number): string {
 /** What a user needs to know about a session, each item with its label. */
 export function factsOf(
   ready: Extract<Report, { event: "ready" }>,
-  { target, routes, secret, secretSource, chaos, credentialSource, where }: Setup,
+  { target, routes, secret, secretSource, chaos, credentialSource, where, hiddenSecret }: Setup,
 ): [label: string, text: string][] {
   const nowhere = "none: events are printed (to forward them, pass --forward-to)";
   const facts: [string, string][] = [
@@ -133,7 +133,7 @@ export function factsOf(
     ...(where === undefined ? [] : [["where", where.join(" and ")] as [string, string]]),
     ...routes.map(({ subscription, url }): [string, string] => ["route", `${subscription} → ${url.href}`]),
     [routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere],
-    ["secret", secret === undefined ? ready.secret : `from ${secretSource}`],
+    ["secret", secret === undefined ? (hiddenSecret ?? ready.secret) : `from ${secretSource}`],
   ];
   if (credentialSource !== undefined) facts.unshift(["key", `from ${credentialSource}`]);
   if (chaos !== undefined) facts.push(["chaos", chaos]);
@@ -141,7 +141,8 @@ export function factsOf(
 }
 
 function receivedLines(report: ReceivedReport, context: LineContext): string[] {
-  const { styles, layout } = context;
+  const { styles, layout, setup } = context;
+  if (setup.isSplit) return [];
   const line = eventLine("→", "", report, "", context);
   const { verified } = report;
   if (verified === undefined) return [line];
@@ -149,9 +150,34 @@ function receivedLines(report: ReceivedReport, context: LineContext): string[] {
   return [line, ...indented(`signature invalid: ${verified.message}`, layout).map((text) => styles.bad(text))];
 }
 
+function hintLines({ hint }: ForwardedReport, { styles, layout }: LineContext): string[] {
+  if (hint === undefined) return [];
+  const [first = "", ...rest] = indented(`hint ${hint}`, layout);
+  return [first.replace("hint", styles.accent("hint")), ...rest];
+}
+
+/** Returns an event or an attempt as a line in a pipe: time, status, type, ID, milliseconds, notes and response. */
+export function recordOf(report: ReceivedReport | ForwardedReport, now: number): string {
+  const { id, type } = report;
+  const start = (status: string): string[] => [new Date(now).toISOString(), status, type, id];
+  if (report.event === "received") {
+    const { verified } = report;
+    const notes = verified === undefined ? "" : verified === true ? "signature valid" : "signature invalid";
+    const why = verified === undefined || verified === true ? "" : verified.message;
+    return [...start("received"), "", notes, why].map(printable).join("\t");
+  }
+  const { durationMs, failure, excerpt } = report;
+  const said = acceptedForgery(report) ?? failure?.message ?? problemDetail(excerpt) ?? titleOf(excerpt) ?? excerpt;
+  const response = said.trim().slice(0, MAX_RESPONSE_LENGTH);
+  return [...start(statusOf(report, false)), String(Math.round(durationMs)), tagsOf(report), response]
+    .map(printable)
+    .join("\t");
+}
+
 function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
-  const { styles, layout } = context;
-  const { status, failure, hint, excerpt, retryInMs } = report;
+  const { styles, layout, setup } = context;
+  if (setup.isSplit) return hintLines(report, context);
+  const { status, failure, excerpt, retryInMs } = report;
   const forgery = acceptedForgery(report);
   const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
@@ -159,10 +185,7 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
     lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
   }
   if (forgery !== undefined) lines.push(...indented(forgery, layout).map((line) => styles.bad(line)));
-  if (hint !== undefined) {
-    const [first = "", ...rest] = indented(`hint ${hint}`, layout);
-    lines.push(first.replace("hint", styles.accent("hint")), ...rest);
-  }
+  lines.push(...hintLines(report, context));
   if (retryInMs !== undefined) lines.push(...indented(`retrying in ${formatDuration(retryInMs)}`, layout));
   return lines;
 }
@@ -329,11 +352,16 @@ function indented(text: string, { indent, width }: Layout): string[] {
 /** The first lines of a response below its event; a page of HTML would fill the terminal. */
 const MAX_RESPONSE_LINES = 3;
 
+/** Returns the title of an HTML page. */
+function titleOf(excerpt: string): string | undefined {
+  return /^\s*<(?:!doctype|html)/i.test(excerpt) ? /<title[^>]*>([^<]*)/i.exec(excerpt)?.[1]?.trim() : undefined;
+}
+
 /** Returns the title of an HTML page or the first lines of a response, and how much more there is. */
 function excerptLines(body: string, layout: Layout): string[] {
   const excerpt = problemDetail(body) ?? body;
   if (layout.fold === undefined) return responseLines(excerpt, layout);
-  const title = /^\s*<(?:!doctype|html)/i.test(excerpt) ? /<title[^>]*>([^<]*)/i.exec(excerpt)?.[1]?.trim() : undefined;
+  const title = titleOf(excerpt);
   if (title === undefined && responseLines(excerpt, layout).length <= MAX_RESPONSE_LINES)
     return responseLines(excerpt, layout);
   const shown = responseLines(title ?? excerpt, layout).slice(0, MAX_RESPONSE_LINES);

@@ -107,6 +107,10 @@ export interface Setup extends Receivers {
   explains?: true;
   /** True if events are read from a recording. */
   isRecorded?: true;
+  /** True if events and attempts are records on another stream: only the rest is text for a person. */
+  isSplit?: boolean;
+  /** Shown in place of the platform's secret, which does not belong in a log. */
+  hiddenSecret?: string | undefined;
   /** How to stop it; absent if the status line lists the keys. */
   ending?: string;
 }

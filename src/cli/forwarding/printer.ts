@@ -1,6 +1,16 @@
 import { parseJson } from "../../contract/json.ts";
 import type { Setup } from "./options.ts";
-import { explainLines, type Fold, gapText, hasFailed, layoutFor, linesOf, resetText, waitingLines } from "./lines.ts";
+import {
+  explainLines,
+  type Fold,
+  gapText,
+  hasFailed,
+  layoutFor,
+  linesOf,
+  recordOf,
+  resetText,
+  waitingLines,
+} from "./lines.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { printable, printableJson } from "../terminal/printable.ts";
@@ -35,25 +45,33 @@ export interface LineSink {
 
 /**
  * Prints the reports of a run: text for a person, JSON lines, or with `--quiet` the IDs of events. A screen shows by
- * itself what the session is.
+ * itself what the session is. `records` gets a line for each event and each attempt, so that the sink gets only the rest.
  */
 export async function createListenPrinter(
   context: Context,
   sink: LineSink,
   setup: Setup,
   clock: EnvironmentClock,
-  { hasScreen = false } = {},
+  { hasScreen = false, records }: { hasScreen?: boolean; records?: LineSink | undefined } = {},
 ): Promise<(report: Report) => void> {
   const { output } = context;
-  const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
+  const data = records ?? sink;
+  const write = output.json ? (text: string) => output.line(text) : (text: string) => data.write(text);
   const { add, flush } = gatherLines(write);
+  const notes =
+    records === undefined || output.json || output.quiet ? { add, flush } : gatherLines((text) => sink.write(text));
   const fold = sink.width() === undefined ? undefined : (await import("../terminal/spans.ts")).foldText;
-  const render = rendererOf(context, sink, { ...setup, fold }, clock);
+  const render = rendererOf(context, sink, { ...setup, fold, isSplit: records !== undefined }, clock);
   return (report) => {
     const lines = render(report);
-    if (!hasScreen || report.event !== "ready") for (const line of lines) add(line);
+    if (notes.add !== add && (report.event === "received" || report.event === "forwarded")) {
+      add(recordOf(report, clock.now()));
+    }
+    if (!hasScreen || report.event !== "ready") for (const line of lines) notes.add(line);
     // Printed after this: the error that explains why the command failed, or the terminal UI.
-    if (report.event === "summary" || report.event === "ready") flush();
+    if (report.event !== "summary" && report.event !== "ready") return;
+    flush();
+    notes.flush();
   };
 }
 

@@ -5,7 +5,7 @@ import { CutLineError, parseRecordedEvent, type RecordedEvent, RecordingError, r
 import type { Context } from "../context.ts";
 import { EnvironmentClock } from "../environment-time.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../errors.ts";
-import { streamSink } from "./display.ts";
+import { sinksOf } from "./display.ts";
 import type { Setup } from "./options.ts";
 import { createListenPrinter } from "./printer.ts";
 
@@ -23,14 +23,10 @@ export async function replayFile(
   setup: Setup,
   context: Context,
 ): Promise<void> {
-  const { output, signal } = context;
-  const sink = streamSink(context.stdout, output.styles);
-  const report = await createListenPrinter(
-    context,
-    sink,
-    { ...setup, isRecorded: true },
-    new EnvironmentClock(context),
-  );
+  const { signal } = context;
+  const { sink, records } = sinksOf(context);
+  const clock = new EnvironmentClock(context);
+  const report = await createListenPrinter(context, sink, { ...setup, isRecorded: true }, clock, { records });
   try {
     const summary = await replay(checked(readRecording(file, context), options.check), { ...options, signal, report });
     if (signal.aborted) throw signal.reason;

@@ -88,6 +88,9 @@ On a terminal       Tables and aligned details, in color
 In a pipe           Lists: one line per item, tab-separated values, no header
                     Objects: one line per field, name and value separated by a
                     tab
+                    listen, webhooks capture and replay: one line per event and
+                    per attempt: time, status, type, ID, milliseconds, notes,
+                    response
 --json              One JSON document: the API's object, or an array of objects
                     for a list;
                     streaming commands, and those with --count, print one object

@@ -9,7 +9,7 @@ import { EnvironmentClock } from "../../environment-time.ts";
 import { endStream, UsageError, UserError } from "../../errors.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { compactJson } from "../../terminal/json.ts";
-import { openDisplay } from "../../forwarding/display.ts";
+import { openDisplay, sinksOf } from "../../forwarding/display.ts";
 import { Recorder } from "../../forwarding/files.ts";
 import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
 import { isLoopback, portOf } from "../../../network/connect-options.ts";
@@ -162,12 +162,13 @@ function announce(port: number, { facts, signing, receivers: { target } }: About
     return output.line(compactJson({ event: "ready", url, forward_to: target?.href ?? null, verifies, time }));
   }
   if (output.quiet) return;
-  const { styles } = output;
-  const layout = layoutFor(output.terminal ? output.width : undefined, undefined);
-  output.line(`${styles.good("✓")} ${styles.strong("Ready.")} Capturing at ${styles.strong(url)}`);
-  for (const [label, text] of facts) for (const line of labelled(label, text, layout)) output.line(line);
-  output.line(styles.dim("  Press Ctrl-C to stop"));
-  output.line("");
+  const { sink } = sinksOf(context);
+  const { styles } = sink;
+  const layout = layoutFor(sink.width(), undefined);
+  sink.write(`${styles.good("✓")} ${styles.strong("Ready.")} Capturing at ${styles.strong(url)}`);
+  for (const [label, text] of facts) for (const line of labelled(label, text, layout)) sink.write(line);
+  sink.write(styles.dim("  Press Ctrl-C to stop"));
+  sink.write("");
 }
 
 function feedOf(

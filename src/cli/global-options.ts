@@ -31,7 +31,9 @@ export function addGlobalOptions<Root extends Command>(command: Root): Root {
     .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))
     .addOption(new Option("--live", "Use live mode instead of the sandbox"))
     .addOption(new Option("--no-color", "Disable color"))
-    .addOption(new Option("--no-input", "Disable prompts; fail with the name of the required flag"))
+    .addOption(
+      new Option("--no-input", "Disable prompts: where one would appear, fail with the name of the required flag"),
+    )
     .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
     .addOption(new Option("-q, --quiet", "Print IDs only, without notes; with --json, only omit the notes"))
     .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"))

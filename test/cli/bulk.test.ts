@@ -68,6 +68,13 @@ describe("service deliveries retry --failed", () => {
     expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
   });
 
+  it("requires --yes on a terminal with --no-input, as everything that asks does", async () => {
+    await service(["trigger", "customer.created"]);
+    const session = runInTerminal(["events", "replay", "--since", "1h", "--no-input"], { env: cli.platform.env });
+    expect(await session.ended).toBe(2);
+    expect(session.text()).toContain("Error: --yes is required with --no-input\n");
+  });
+
   it("asks on a terminal which event to replay", async () => {
     const [id = ""] = (await service(["trigger", "customer.created", "-q"])).stdout.trim().split("\n");
     const session = runInTerminal(["events", "replay"], { env: cli.platform.env });

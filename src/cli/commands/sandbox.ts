@@ -1,13 +1,13 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath } from "../../client/base-url.ts";
 import type { Sandbox, SandboxReset, Snapshot, SnapshotCreate, SnapshotList } from "../../contract/schemas/sandbox.ts";
-import { type CommandDefinition, flag, type Operand } from "../command.ts";
+import { type CommandDefinition, type Flag, flag, type Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, timeWithAge } from "../resource/columns.ts";
-import { type Idempotent, IDEMPOTENCY_KEY, showDeleted } from "../resource/verbs.ts";
+import { asks, type Idempotent, IDEMPOTENCY_KEY, showDeleted } from "../resource/verbs.ts";
 
 const SNAPSHOTS = "/v1/sandbox/snapshots";
 
@@ -47,13 +47,15 @@ interface ResetFlags extends Idempotent {
   yes?: true;
 }
 
+const YES: Flag = flag("--yes", "Skip the confirmation on a terminal; without one, there is none in the sandbox");
+
 const NAME: Operand = { arg: "<name>", about: "Name of the snapshot" };
 
 /** `service sandbox`. */
 export const command: CommandDefinition = {
   name: "sandbox",
   about: "Reset the sandbox, or save and restore snapshots of it. Keys, apps and listeners stay.",
-  examples: ["service sandbox reset --yes", "service sandbox save empty", "service sandbox restore empty"],
+  examples: ["service sandbox reset", "service sandbox save empty", "service sandbox restore empty"],
   before({ globals }) {
     if (globals.live) throw new UsageError("Live mode is never reset", { hint: "Remove --live." });
   },
@@ -62,14 +64,14 @@ export const command: CommandDefinition = {
       name: "reset",
       about:
         "Empty the sandbox, and return to real time: objects, events, deliveries and logs are removed; keys, apps, endpoints and listeners stay",
-      options: [
-        flag("--remove-endpoints", "Remove the webhook endpoints, too"),
-        flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
-        IDEMPOTENCY_KEY,
-      ],
+      options: [flag("--remove-endpoints", "Remove the webhook endpoints, too"), YES, IDEMPOTENCY_KEY],
       dryRun: true,
       fields: RESET,
-      examples: ["service sandbox reset", "service sandbox reset --remove-endpoints --yes"],
+      examples: [
+        "service sandbox reset",
+        "service sandbox reset --remove-endpoints",
+        "service sandbox reset --yes   # without a question on a terminal",
+      ],
       run: runReset,
     },
     {
@@ -86,13 +88,10 @@ export const command: CommandDefinition = {
       name: "restore",
       about: "Replace the sandbox with a snapshot: the same IDs and secrets, and no events",
       args: [NAME],
-      options: [
-        flag("--yes", "Skip the confirmation in a terminal (without one, the command never asks)"),
-        IDEMPOTENCY_KEY,
-      ],
+      options: [YES, IDEMPOTENCY_KEY],
       dryRun: true,
       fields: RESTORED,
-      examples: ["service sandbox restore two-customers --yes"],
+      examples: ["service sandbox restore two-customers"],
       run: runRestore,
     },
     {
@@ -159,15 +158,6 @@ async function runRestore(context: Context, name: string, { yes, idempotencyKey 
   const body = await context.request<Sandbox>({ method: "POST", path, idempotencyKey });
   context.output.success(`Restored the sandbox to ${name}`);
   await context.output.object(body, RESTORED);
-}
-
-/** Throws UsageError on a terminal whose user wants no questions. A script is not asked. */
-function asks({ interactive, globals, env, stdin, stderr }: Context, yes: true | undefined): boolean {
-  if (yes || globals.dryRun) return false;
-  if (stdin.isTTY && stderr.isTTY && (!globals.input || env["SERVICE_NO_INPUT"])) {
-    throw new UsageError("--yes is required with --no-input", { code: "confirmation_required" });
-  }
-  return interactive;
 }
 
 /** Asks on a terminal. Throws UserError if the user declines. */

@@ -10,7 +10,7 @@ import { EnvironmentClock, resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
-import { confirmDestruction } from "./verbs.ts";
+import { asks, confirmDestruction } from "./verbs.ts";
 
 const POLL_MILLISECONDS = 250;
 const PATH = pathOf("bulk_operation");
@@ -123,12 +123,12 @@ async function noteClock(context: Context): Promise<void> {
 }
 
 async function confirm(question: string, count: string, yes: true | undefined, context: Context): Promise<void> {
-  if (yes === true) return;
   const { environment } = await context.connection();
-  if (!context.interactive) {
+  if (environment === "live" && !context.interactive) {
     const consequence = `${count} will be resent`;
-    return confirmDestruction(context, { id: count, consequence, yes, live: environment === "live" });
+    return confirmDestruction(context, { id: count, consequence, yes, live: true });
   }
+  if (!asks(context, yes)) return;
   const where = environment === "live" ? "live mode" : "the sandbox";
   const isConfirmed = await context.prompts.confirm({ message: `${question} in ${where}?`, flag: "--yes" });
   if (!isConfirmed) throw new UserError("Nothing was sent", { code: "not_confirmed" });

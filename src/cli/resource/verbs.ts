@@ -293,6 +293,18 @@ export async function confirmDestruction(
   if (typed.trim() !== id) throw new UserError("The ID does not match; nothing was changed", { code: "not_confirmed" });
 }
 
+/**
+ * Returns true if a command of the sandbox asks for confirmation: on a terminal. A script is not asked. Throws UsageError
+ * on a terminal whose user wants no questions.
+ */
+export function asks({ interactive, globals, env, stdin, stderr }: Context, yes: true | undefined): boolean {
+  if (yes || globals.dryRun) return false;
+  if (stdin.isTTY && stderr.isTTY && (!globals.input || env["SERVICE_NO_INPUT"])) {
+    throw new UsageError("--yes is required with --no-input", { code: "confirmation_required" });
+  }
+  return interactive;
+}
+
 /** What `IDEMPOTENCY_KEY` sets. */
 export interface Idempotent {
   idempotencyKey?: string;

@@ -29,7 +29,9 @@ SERVICE_MASTER_KEY       Key that encrypts the secrets stored by \`service serve
                          (default: a file next to the database)
 SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks\` and
                          \`service listen\`
-SERVICE_NO_INPUT         If set, disables prompts; same as --no-input
+SERVICE_NO_INPUT         If set, disables prompts; same as --no-input. Where one
+                         would appear on a terminal, the command fails, and
+                         names the flag to pass instead
 SERVICE_NO_UPDATE_NOTIFIER
                          If set, disables update notices; same as
                          \`service config set update_notices false\`
@@ -48,6 +50,9 @@ NO_COLOR                 If set, disables color; takes precedence over
                          FORCE_COLOR
 FORCE_COLOR              Enables color in a pipe; 0 disables it
 TERM=dumb                Disables color and animations
+
+Without a terminal there are no prompts: required flags are errors, changes in
+live mode and db restore require --yes, and those in the sandbox do not.
 
 Credentials are stored in config.json in the settings folder, readable only by
 you. A stored key is sent only to the URL that it was stored for.

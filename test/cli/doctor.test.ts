@@ -67,7 +67,7 @@ describe("service doctor", () => {
       /^API key from SERVICE_API_KEY is valid, with \d+ scopes; does not expire$/,
     );
     expect(of("signing_secrets").detail).toBe("no webhook endpoints");
-    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+, for `service dev`, `demo`, `serve` and `db`$/);
+    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+, for the commands dev, demo, serve and db$/);
     for (const id of ["settings_file", "settings_folder", "data_folder", "proxy", "clock"]) {
       expect(of(id)).toMatchObject({ status: "ok", advice: null });
     }
@@ -93,6 +93,25 @@ describe("service doctor", () => {
     expect(exitCode).toBe(1);
     expect(those("failed")).toEqual(["platform"]);
     expect(those("skipped")).toEqual(["version", "clock", "credential", "signing_secrets", "port"]);
+  });
+
+  it("reports all errors of service.yaml once, and skips what depends on it", async () => {
+    const folder = createConfigDir();
+    writeFileSync(join(folder, "service.yaml"), "forward: { too: 3000 }\nplatform: { port: x }\n");
+    const { stdout, exitCode } = await runCli(["doctor", "--json"], { cwd: folder, env: {} });
+    const results = JSON.parse(stdout) as Result[];
+    const failed = results.filter(({ status }) => status === "failed");
+    expect({ exitCode, failed: failed.map(({ id }) => id) }).toEqual({ exitCode: 1, failed: ["project_file"] });
+    expect(failed[0]!.detail).toMatch(/service\.yaml:1:\d+: forward\.too: .*; service\.yaml:2:\d+: platform\.port: /);
+    const skipped = results.filter(({ detail }) => detail === "not checked: service.yaml has errors");
+    expect(skipped.map(({ id }) => id)).toEqual([
+      "platform",
+      "version",
+      "clock",
+      "credential",
+      "signing_secrets",
+      "port",
+    ]);
   });
 
   it("reports a settings file that is readable by others or damaged", async () => {

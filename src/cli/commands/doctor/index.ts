@@ -3,6 +3,7 @@ import { NetworkError } from "../../../client/errors.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, orAborted, SilentExit, UserError } from "../../errors.ts";
+import { PROJECT_FILE } from "../../project/file.ts";
 import { mapTexts } from "../../terminal/json.ts";
 import type { Output } from "../../terminal/output.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -18,6 +19,7 @@ import { counted } from "../../../contract/words.ts";
 /** Timeout of each check. */
 const TIMEOUT_MILLISECONDS = 6000;
 const CONNECT_MILLISECONDS = 3000;
+const INVALID_PROJECT = `${PROJECT_FILE} has errors`;
 
 /** JSON of one check. */
 interface Result {
@@ -129,6 +131,7 @@ async function runCheck({ id, title, run }: Check, limit: AbortSignal): Promise<
     // One cause is one failure: that of the platform.
     else if (id !== "platform" && error instanceof UserError && error.code === "unreachable")
       finding = skipped(NOT_REACHED);
+    else if (error instanceof UserError && error.code === "project_file") finding = skipped(INVALID_PROJECT);
     else finding = failed((error as Error).message, adviceOf(error));
   }
   return { id, title, status: finding.status, detail: finding.detail, advice: finding.advice ?? null };

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { PROJECT_FILE } from "../../project/file.ts";
 import { resolveTarget } from "../../settings/connection.ts";
 import { dataDirectory, isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
 import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
@@ -21,6 +22,7 @@ export function machineChecks(context: Context, timeoutMs: number): Check[] {
     { id: "settings_folder", title: "Settings folder", run: () => checkFolder(context.settingsDirectory, "settings") },
     { id: "data_folder", title: "Data folder", run: () => checkFolder(dataDirectory(context.env), "data") },
     { id: "sqlite", title: "SQLite", run: () => checkSqlite(context) },
+    ...(context.hasProjectFile ? [{ id: "project_file", title: PROJECT_FILE, run: () => checkProject(context) }] : []),
     { id: "proxy", title: "Proxy", run: () => checkProxy(context, timeoutMs) },
   ];
 }
@@ -93,12 +95,25 @@ async function nearestFolder(path: string): Promise<string> {
 async function checkSqlite({ env }: Context): Promise<Finding> {
   const { sqliteVersion } = await import("../../database/driver.ts");
   try {
-    return ok(`${await sqliteVersion(env)}, for \`service dev\`, \`demo\`, \`serve\` and \`db\``);
+    return ok(`${await sqliteVersion(env)}, for the commands dev, demo, serve and db`);
   } catch (error) {
     return failed(
       (error as Error).message,
-      "`service dev`, `demo`, `serve` and `db` need SQLite; other commands do not. Use Node.js 22.13 or later, or run `service db install-driver`.",
+      "Only the commands dev, demo, serve and db need SQLite. Use Node.js 22.13 or later, or run `service db install-driver`.",
     );
+  }
+}
+
+/** The other checks skip a project file that they cannot read. */
+async function checkProject({ projectFolder }: Context): Promise<Finding> {
+  const { ProjectFileError, readProject } = await import("../../project/read.ts");
+  const path = join(projectFolder, PROJECT_FILE);
+  try {
+    return ok(readProject(projectFolder) === undefined ? `${path} is not one of \`service dev\`` : path);
+  } catch (error) {
+    if (!(error instanceof ProjectFileError)) throw error;
+    const errors = (error.hint ?? error.message).split("\n").join("; ");
+    return failed(errors, shellCommand`Correct ${path}, or run \`service dev init --force\` to write it again.`);
   }
 }
 

@@ -27,8 +27,8 @@ export interface CommandDefinition {
   /** True if the lines of `--json` are of several kinds, for which there is no `--jq`. */
   isMixed?: true;
   examples?: readonly string[];
-  /** True for a command that makes a change through the API: it supports `--dry-run`. */
-  dryRun?: true;
+  /** True for a command that sends requests: it supports `--dry-run`. Otherwise, what that prints instead of them. */
+  dryRun?: true | string;
   /** Text at the end of its help. */
   notes?: string;
   commands?: readonly CommandDefinition[];
@@ -142,7 +142,8 @@ export function declareCommand(
     command.addOption(optionOf(flag).hideHelp(flag.hidden === true));
     if (flag.formerly !== undefined) command.addOption(formerOption(flag, flag.formerly));
   }
-  if (definition.dryRun) command.addOption(dryRunOption());
+  if (definition.dryRun !== undefined)
+    command.addOption(dryRunOption(definition.dryRun === true ? undefined : definition.dryRun));
   if (context !== undefined && before !== undefined) command.hook("preAction", () => before(context));
   if (context !== undefined && run !== undefined) {
     command.action(async (...given: unknown[]) => {

@@ -61,8 +61,8 @@ export function readGlobalOptions(command: Command): GlobalOptions {
 }
 
 /** `-n, --dry-run` at the root, so that it may follow any command. Commands without dry run reject it. */
-export function dryRunOption(): Option {
-  return new Option("-n, --dry-run", "Print the requests without sending them");
+export function dryRunOption(about = "Print the requests without sending them"): Option {
+  return new Option("-n, --dry-run", about);
 }
 
 function parseFields(text: string): string[] {

@@ -244,7 +244,7 @@ function quietly(command: ParsedCommand, { stdout }: Pick<ProcessIo, "stdout">):
 function rejectDryRun(command: Command): void {
   if (definitionOf(command)?.dryRun) return;
   throw new UsageError(`\`${pathOf(command)}\` does not support --dry-run`, {
-    hint: "Only commands that send or change something support it.",
+    hint: "These commands do: those that change objects of the platform, webhooks send, and db migrate.",
   });
 }
 

@@ -127,6 +127,9 @@ describe("db status and migrate", () => {
     const env = { SERVICE_DATABASE: await server.createDatabase() };
     const before = JSON.parse((await runCli(["db", "status", "--json"], { env })).stdout) as Record<string, unknown>;
     expect(before).toMatchObject({ engine: "PostgreSQL", schema: 0, initialized: false });
+    const planned = await runCli(["db", "migrate", "--dry-run", "--json"], { env });
+    expect(JSON.parse(planned.stdout)).toEqual(before);
+    expect(planned.stderr).toMatch(/"\d+ pending migrations\. Nothing was changed\."/);
     const after = JSON.parse((await runCli(["db", "migrate", "--json"], { env })).stdout) as Record<string, unknown>;
     expect(after["schema"]).toBe(before["schema_known"]);
     expect((await runCli(["db", "status"], { env })).stdout).toContain("PostgreSQL");

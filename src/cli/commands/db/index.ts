@@ -47,8 +47,9 @@ export const command: CommandDefinition = {
       name: "migrate",
       about: "Apply pending schema migrations",
       options: DATABASE,
+      dryRun: "Show the schema version and the number of pending migrations, without applying them",
       fields: STATUS,
-      examples: ["service db migrate --database postgres://service@localhost/service"],
+      examples: ["service db migrate --dry-run", "service db migrate --database postgres://service@localhost/service"],
       run: async (context: Context, options: DbOptions) => (await import("./run.ts")).runMigrate(options, context),
     },
     {

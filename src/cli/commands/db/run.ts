@@ -20,6 +20,7 @@ import {
   statusOf,
   StorageUnavailableError,
 } from "../../../platform/index.ts";
+import { counted } from "../../../contract/words.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -71,15 +72,19 @@ export async function runStatus(options: DbOptions, context: Context): Promise<v
   await showStatus(name, await open(openReader, name, options, context), context);
 }
 
-/** Migrates the schema, and shows the database. */
+/** Migrates the schema, unless only the version is to be shown, and shows the database. */
 export async function runMigrate(options: DbOptions, context: Context): Promise<void> {
+  if (context.globals.dryRun) return await runStatus(options, context);
   const name = namedDatabase(options, context);
   await showStatus(name, await open(openDatabase, name, options, context), context);
 }
 
 async function showStatus(name: string, database: DatabaseReader, context: Context): Promise<void> {
   try {
-    await context.output.object({ database: describeDatabase(name), ...(await statusOf(database)) }, STATUS);
+    const status = await statusOf(database);
+    await context.output.object({ database: describeDatabase(name), ...status }, STATUS);
+    const pending = counted(status.schema_known - status.schema, "pending migration");
+    if (context.globals.dryRun) context.output.notice(`${pending}. Nothing was changed.`);
   } finally {
     await database.close();
   }

@@ -8,7 +8,7 @@ const MAX_GUESSES = 3;
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const typed = name.slice(0, 64).toLowerCase();
   const limit = Math.ceil(typed.length / 3);
-  return candidates
+  return [...new Set(candidates)]
     .map((candidate) => ({ candidate, distance: distanceTo(typed, candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= limit && distance < Math.max(typed.length, candidate.length) / 2)
     .sort((a, b) => a.distance - b.distance)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { declareCommand, ParsedCommand } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/command-table.ts";
-import { runCli } from "../support/run-cli.ts";
+import { TOPICS } from "../../src/cli/commands/help/index.ts";
+import { runCli, spawnCli } from "../support/run-cli.ts";
 
 /** Returns the words that name each command of the program. */
 async function everyCommand(): Promise<string[][]> {
@@ -34,6 +35,14 @@ describe("the help of every command", () => {
     expect(narrow).toContain("  # trigger an event\n  $ service trigger order.completed\n");
     expect(narrow).not.toMatch(/\$ .*#/);
   });
+
+  it.each(Object.keys(TOPICS))(
+    "fits the topic %s into 80 columns, under the name of the program, too",
+    async (topic) => {
+      const { stdout } = await spawnCli(["help", topic], { env: { npm_command: "exec" } });
+      expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
 
   it("omits rarely used flags, which still work", async () => {
     const help = async (...words: string[]) => (await runCli([...words, "--help"])).stdout;

@@ -82,6 +82,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["listen", "--events", ""], '"" is not an event type'],
     [["listen", "--events", "order.complete"], '"order.complete" is not an event type. Did you mean order.completed'],
     [["listen", "--record", ""], "must be a file name"],
+    [["help", "webhoks"], "Did you mean webhooks?"],
     [["help", "customers", "nope"], "To list them: service customers --help"],
     [["customers", "create", "--email", "a@example.com", "--metadata", "plan"], '"plan" is not in the form key=value'],
     [["customers", "create", "--email", "a@example.com", "--metadata", "=pro"], '"=pro" is not in the form key=value'],

@@ -5,7 +5,7 @@ import { FIELD_TYPES, type FormatRule, typeOf, type FieldTypeName } from "../../
 import { ID_PREFIXES, type IdKind, isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
-import { nounOf } from "../../contract/resources.ts";
+import { nounOf, withArticle } from "../../contract/resources.ts";
 import { isRelatable, RELATABLE } from "../domain/events.ts";
 import { parseRange } from "../../network/addresses.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
@@ -101,7 +101,7 @@ for (const name of Object.keys(FIELD_TYPES) as FieldTypeName[]) {
 for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   FORMATS[`${kind}-id`] = {
     accepts: (value) => isId(kind, value),
-    expected: `the ID of a ${kind.replaceAll("_", " ")} (${ID_PREFIXES[kind]}…)`,
+    expected: `the ID of ${withArticle(kind.replaceAll("_", " "))} (${ID_PREFIXES[kind]}…)`,
     keywords: {
       pattern: `^${ID_PREFIXES[kind]}[0-9A-Za-z]{22}$`,
       examples: [`${ID_PREFIXES[kind]}4Vf8aTqz0bKm2sNw9XyRcd`],

@@ -110,8 +110,9 @@ In a pipe           Lists: one line per item, tab-separated values, no header
 -q, --quiet         IDs only, without notes: names where objects have no other ID,
                     failed checks of doctor, status and check, the cause of
                     why; with --json, the same JSON
--n, --dry-run       Prints the requests of a command that changes something
-                    (method, URL and body) without sending them
+-n, --dry-run       Prints the requests of a command that changes objects of the
+                    platform (method, URL and body) without sending them; for
+                    webhooks send the delivery, for db migrate the versions
 
   service customers list --json --jq '.[] | select(.name == "Ada") | .email'
   id=$(service orders create --amount 1999 --currency EUR --quiet)
@@ -196,9 +197,17 @@ async function suggestNames(
   return (command.commands ?? []).map(({ name, about, summary = about }) => ({ value: name, description: summary }));
 }
 
-/** Breaks a line that is too long, between words. */
+/** Breaks a line that is too long: in its second column if it has two, else between words. */
 function fitted(line: string, width: number): string[] {
-  return line.startsWith(" ") ? hanging(line, width) : wrapWords(line, width);
+  if (line.length <= width) return [line];
+  const [start] = /^ *\S.*? {2,}(?=\S)/.exec(line) ?? [];
+  if (start === undefined) return line.startsWith(" ") ? hanging(line, width) : wrapWords(line, width);
+  const rest = line.slice(start.length);
+  if (start.length > width / 2) {
+    return [start.trimEnd(), " ".repeat(Math.max(4, Math.min(start.length, width - rest.length))) + rest];
+  }
+  const indent = " ".repeat(start.length);
+  return wrapWords(rest, width - start.length).map((text, at) => (at === 0 ? start : indent) + text);
 }
 
 function runHelp(names: readonly string[], { all }: { all?: true }, program: Command, context: Context): void {
@@ -207,11 +216,11 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
   const topic = names.length === 1 && Object.hasOwn(TOPICS, name!) ? TOPICS[name!] : undefined;
   if (topic !== undefined) {
     const isCommand = program.commands.some((command) => command.name() === name);
-    const command = isCommand ? `\nFor the command: service ${name} --help` : "";
-    const text = `${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}${command}`;
+    const command = isCommand ? `For the command: service ${name} --help\n\n` : "";
+    const text = `${command}${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}`;
     const { output } = context;
     const lines = output.runnable(text).split("\n");
-    return output.line((output.terminal ? lines.flatMap((line) => fitted(line, output.width)) : lines).join("\n"));
+    return output.line(lines.flatMap((line) => fitted(line, output.width)).join("\n"));
   }
   const command = commandNamed(program, names);
   const unknown = names.find(

@@ -49,6 +49,7 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
 
 const CORRECT_URL = "correct the endpoint's URL";
 const RESPOND_FIRST = "Return 2xx before any slow work";
+const END_RESPONSE = "End the response, for example with res.end()";
 
 /** Errors of a listener have no code. */
 const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode, ConnectionProblem?])[] = [
@@ -81,7 +82,8 @@ function causeOfListener(error: string, { name, again, target }: Receiver): Caus
     const advice = adviceOn(problem, target === undefined ? "" : new URL(target).protocol);
     return { code, what, action: `${advice} Then ${again}` };
   }
-  return { code, what, action: `${code === "timeout" ? RESPOND_FIRST : "Check your application"}, then ${again}` };
+  const timedOut = error.includes(" complete its response ") ? END_RESPONSE : RESPOND_FIRST;
+  return { code, what, action: `${code === "timeout" ? timedOut : "Check your application"}, then ${again}` };
 }
 
 /** A listener tries both addresses of `localhost`. */
@@ -93,8 +95,8 @@ function asTyped(hosts: string): string {
 interface Failure {
   /** What follows the code of the error. */
   description: string;
-  /** The beginning of a response that was not complete. */
-  body: string | null | undefined;
+  /** True if a response began, which was not complete. */
+  hasBegun: boolean;
 }
 
 type CauseOf = (receiver: Receiver, failure: Failure) => Omit<Cause, "code"> & { code?: FindingCode };
@@ -105,9 +107,9 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
     what: `Connection refused: no server is listening at ${shownUrl}`,
     action: `Start the receiver, or ${CORRECT_URL}, then retry`,
   }),
-  timeout: ({ name }, { body, description }) => ({
-    what: `${name} did not ${body ? "complete its response" : "respond"} ${/within .*/.exec(description)?.[0] ?? "in time"}`,
-    action: `${RESPOND_FIRST}, then retry`,
+  timeout: ({ name }, { hasBegun, description }) => ({
+    what: `${name} ${hasBegun ? "began a response, but did not end it" : "did not respond"} ${/within .*/.exec(description)?.[0] ?? "in time"}`,
+    action: `${hasBegun ? END_RESPONSE : RESPOND_FIRST}, then retry`,
   }),
   dns: ({ host }, { description }) => causeOfDns(host.replace(/:\d+$/, ""), description),
   tls: (receiver, { description }) => causeOfTls(description, receiver),
@@ -151,10 +153,14 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
   }),
 };
 
-function causeOfError({ error, response_excerpt: body }: Outcome, receiver: Receiver): Cause {
+function causeOfError(
+  { error, response_excerpt: body, response_headers: headers }: Outcome,
+  receiver: Receiver,
+): Cause {
   const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
   const known = Object.hasOwn(ERRORS, code) ? ERRORS[code] : undefined;
-  if (known !== undefined) return { code: code as FindingCode, ...known(receiver, { description, body }) };
+  if (known !== undefined)
+    return { code: code as FindingCode, ...known(receiver, { description, hasBegun: Boolean(body ?? headers) }) };
   const what = `${receiver.name} did not respond${description === "" ? "" : `: ${description}`}`;
   return { code: "delivery_failed", what, action: "Check the receiver, then retry" };
 }

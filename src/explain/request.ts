@@ -1,9 +1,11 @@
 import { counted } from "../contract/words.ts";
 import { kindOfId, lookUp, timeOfId } from "../contract/ids.ts";
 import { parseJson } from "../contract/json.ts";
+import { LISTEN_PATH } from "../contract/listen.ts";
 import type { ApiKey } from "../contract/schemas/api-key.ts";
 import type { Fault } from "../contract/schemas/fault.ts";
 import type { RequestLogDetail } from "../contract/schemas/request-log.ts";
+import type { Scope } from "../contract/scopes.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { type Finding, quoted, span, type TimeFormat } from "./finding.ts";
 
@@ -104,7 +106,8 @@ function failedRequest(
   time: TimeFormat,
 ): Finding {
   const { id, method, path, status, error_code: code, query, request_body: body } = request;
-  const { detail, errors = [], required_scope: scope } = problemIn(request);
+  // The log has no body of a response to a WebSocket's request.
+  const { detail, errors = [], required_scope: scope = scopeOf(path) } = problemIn(request);
   const isOfKey = key !== undefined && status === 401;
   const lacked = code === "insufficient_scope" && key !== undefined && typeof scope === "string";
   const reason = lacked
@@ -125,6 +128,10 @@ function failedRequest(
     evidence: key === undefined ? sent || null : keyEvidence(key, time),
     ...(fault === undefined ? remedyOf(request, key, scope) : remedyOfFault(request, fault)),
   };
+}
+
+function scopeOf(path: string): Scope | undefined {
+  return path === LISTEN_PATH ? "listen:read" : undefined;
 }
 
 const MAX_ERRORS = 3;

@@ -151,6 +151,16 @@ describe("service why", () => {
     expect((await api("GET", "/v1/orders", undefined, key)).status).toBe(200);
   });
 
+  it("names the scope that a key lacks to listen", async () => {
+    const { key, id } = (await api("POST", "/v1/api_keys", { scopes: ["customers:read"] })).body;
+    expect((await service(["listen"], { env: { SERVICE_API_KEY: key } })).exitCode).toBe(5);
+    const [request] = (await api("GET", `/v1/request_logs?key=${id}`)).body.data;
+    const explanation = await why(request.id);
+    const fix = `service keys update ${id} --scope customers:read,listen:read`;
+    expect(explanation).toMatchObject({ cause: "missing_scope", findings: [{ fix }] });
+    expect(explanation.findings[0]!.summary).toContain("lacks the scope listen:read");
+  });
+
   it("reports the scopes that it needs to show the rest", async () => {
     const { event } = await attempted(await receiverThat({ status: 500 }));
     const { key } = (await api("POST", "/v1/api_keys", { scopes: ["events:read", "orders:read"] })).body;

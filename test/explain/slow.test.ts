@@ -104,3 +104,23 @@ it("reports that a retry is in progress, not that it is due", async () => {
     "Billing responded with 500; attempt 2 has been in progress since T",
   );
 });
+
+it("says that a response which began was not ended", async () => {
+  const endpoint = await world.endpoint("/slow", undefined, "Billing");
+  await orders(1);
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting[0]!.writeHead(200).write("x");
+  // The beginning of the response has arrived once another one, which is sent later, has.
+  responses = 1;
+  await orders(1);
+  await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(1);
+  clock.pass(11_000);
+  const timedOut = async () => (await world.deliveries(`endpoint=${endpoint}&status=pending`))[0]?.last_error ?? null;
+  await expect.poll(timedOut).not.toBeNull();
+  const [delivery] = await world.deliveries(`endpoint=${endpoint}&status=pending`);
+  expect(plain(await world.why(delivery!.id))).toMatchObject({
+    code: "timeout",
+    summary: expect.stringMatching(/^Billing began a response, but did not end it within N s/),
+    action: expect.stringMatching(/^End the response, for example with res\.end\(\)/),
+  });
+});

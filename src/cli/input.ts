@@ -89,8 +89,8 @@ export interface Prompts {
   text(question: Question): Promise<string>;
   /** Asks for a line that is not echoed. */
   secret(question: Question): Promise<string>;
-  /** Yes or no. The default is no. */
-  confirm(question: Question): Promise<boolean>;
+  /** Yes or no. Enter is no, unless yes is what the user came for. */
+  confirm(question: Question & { isYes?: true }): Promise<boolean>;
   /** One of several values; typing searches them. */
   one(question: Question & { choices: readonly string[] }): Promise<string>;
   /** At least one of several values. */
@@ -156,7 +156,7 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
         confirm(
           {
             message: wrapWords(question.message, (stderr().columns || 80) - CONFIRM_WIDTH).join("\n"),
-            default: false,
+            default: question.isYes === true,
             // No is an answer, but no success.
             theme: { prefix: { done: "?" } },
           },

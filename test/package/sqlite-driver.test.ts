@@ -84,15 +84,15 @@ describe("a Node.js without SQLite", () => {
 
   it("asks in a terminal before it downloads", async () => {
     const declined = runInTerminal(SERVE, { env });
-    await declined.waitFor("Download it from npm? (y/N)");
-    declined.type(ENTER);
+    await declined.waitFor("Download it from npm? (Y/n)");
+    declined.type(`n${ENTER}`);
     expect(await declined.ended).toBe(1);
     expect(declined.text()).toContain("service db install-driver");
     expect(installed()).toEqual([]);
 
     const accepted = runInTerminal(SERVE, { env });
-    await accepted.waitFor("(y/N)");
-    accepted.type(`y${ENTER}`);
+    await accepted.waitFor("(Y/n)");
+    accepted.type(ENTER);
     await accepted.waitFor(/http:\/\/127\.0\.0\.1:\d+/);
     expect(accepted.text()).toContain("Installed SQLite");
     accepted.type("\u0003");
@@ -103,8 +103,8 @@ describe("a Node.js without SQLite", () => {
     const cwd = mkdtempSync(join(tmpdir(), "service-driver-"));
     writeFileSync(join(cwd, "service.yaml"), "platform: { port: auto }\n");
     const declined = runInTerminal([command], { env, cwd });
-    await declined.waitFor("Download it from npm? (y/N)");
-    declined.type(ENTER);
+    await declined.waitFor("Download it from npm? (Y/n)");
+    declined.type(`n${ENTER}`);
     expect(await declined.ended).toBe(1);
     expect(declined.text()).toMatch(/service(?:-cli)?\s+db\s+install-driver|bin\/service\.js db install-driver/);
   });

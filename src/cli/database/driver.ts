@@ -43,7 +43,7 @@ export async function offerDriver(context: Context): Promise<void> {
   const { env, interactive, prompts } = context;
   if (!interactive || (await isPresent(env))) return;
   const message = `Node.js ${process.version} has no SQLite. Download it from npm?`;
-  if (!(await prompts.confirm({ message, flag: "service db install-driver" }))) return;
+  if (!(await prompts.confirm({ message, flag: "service db install-driver", isYes: true }))) return;
   await install(context);
   context.output.success(`Installed SQLite in ${driverFolder(env)}`);
 }

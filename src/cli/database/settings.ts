@@ -84,7 +84,7 @@ export function deploymentSettings(
 }
 
 const DRIVER_MISSING =
-  "Use Node.js 22.13 or later, or download SQLite from the npm registry once: service db install-driver";
+  "Use Node.js 22.13 or later, or first run this once, which downloads SQLite from the npm registry: service db install-driver";
 
 /** Returns why the database cannot be used, with the hint for the code of a failed start; any other error as it is. */
 export function databaseError(cause: unknown, hints: Partial<Record<StorageOpenError["code"], string>>): unknown {

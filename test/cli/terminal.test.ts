@@ -96,6 +96,16 @@ describe("a table", () => {
     expect(lines[1]).toMatch(/^dlv_\w{22} .* (?:\d+[sm] ago|just now)$/);
   });
 
+  it("cuts a response before a row takes two lines", async () => {
+    const args = ["endpoints", "create", "--url", "https://hooks.example.com", "--events", "order.completed"];
+    const endpoint = await service(...args, "--jq", ".id");
+    await service("trigger", "order.completed", "-q");
+    await service("endpoints", "delete", endpoint, "-q");
+    const lines = await linesOf(inTerminal(["deliveries", "list", "--endpoint", endpoint], { columns: 80 }));
+    expect(lines[0]).toMatch(/^ID .* STATUS .* TYPE .* RESPONSE .* CREATED$/);
+    expect(lines).toHaveLength(2);
+  });
+
   it("still prints on 20 columns", async () => {
     expect(await linesOf(inTerminal(["customers", "list"], { columns: 20 }))).not.toEqual([]);
   });

@@ -55,7 +55,7 @@ const METHOD: Column<RequestLog> = {
   style: (text, styles) => styles.strong(text),
 };
 const PATH: Column<RequestLog> = { label: "Path", text: ({ path }) => path, shrinks: true };
-const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "", shrinks: true };
+const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "" };
 const DURATION: Column<RequestLog> = {
   label: "Duration",
   text: ({ duration_ms }, { terminal }) => (terminal ? `${duration_ms} ms` : String(duration_ms)),
@@ -75,7 +75,15 @@ const LOGS: Resource<RequestLog> = {
   view: {
     noun: "request",
     fields: memberNamesOf("RequestLog"),
-    columns: [STATUS, METHOD, PATH, { ...ERROR, optional: true }, { ...DURATION, optional: true }, ID, CREATED],
+    columns: [
+      STATUS,
+      METHOD,
+      PATH,
+      { ...ERROR, optional: true },
+      { ...DURATION, optional: true },
+      ID,
+      { ...CREATED, optional: false },
+    ],
     details: [ID, STATUS, METHOD, PATH, ERROR, LEFT_OUT, DURATION, ENVIRONMENT, CREATED_AT],
   },
 };

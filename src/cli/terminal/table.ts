@@ -6,6 +6,8 @@ import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
 const MIN_COLUMN_WIDTH = 16;
+/** Before a row takes several lines. */
+const LAST_COLUMN_WIDTH = 12;
 
 interface Cells<Item> {
   column: Column<Item>;
@@ -57,7 +59,8 @@ function fitColumns<Item>(all: readonly Cells<Item>[], terminalWidth: number): C
   for (;;) {
     const dropped = columns.findLast(({ column }) => column.optional === true);
     const atCommas = shrink(columns, terminalWidth, unbroken);
-    const shrunk = shrink(atCommas, terminalWidth, () => MIN_COLUMN_WIDTH);
+    const minWidth = dropped === undefined ? LAST_COLUMN_WIDTH : MIN_COLUMN_WIDTH;
+    const shrunk = shrink(atCommas, terminalWidth, () => minWidth);
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
     columns = columns.filter((cell) => cell !== dropped);
   }

@@ -129,7 +129,7 @@ describe("--quiet", () => {
   it.each(lists)("prints the ID or name of each item of %s", async (path) => {
     const args = path.split(" ");
     const listed = await service(...args, "--json");
-    expect(listed).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(listed).toMatchObject({ exitCode: 0 });
     const items = JSON.parse(listed.stdout) as Record<string, string>[];
     const { exitCode, stdout } = await service(...args, "-q");
     const ids = items.map(({ id, name, key, type }) => `${id ?? name ?? key ?? type}\n`);

@@ -38,6 +38,7 @@ const RESPONSE: Column<Delivery> = {
     if (status !== null || error === null) return String(status ?? "");
     return (terminal ? undefined : /^[a-z_]+(?=:)/.exec(error)?.[0]) ?? shortError(error);
   },
+  shrinks: true,
 };
 /** An endpoint, or a session of `service listen`, whose ID says so. */
 const RECEIVER: Column<Delivery> = {

@@ -249,6 +249,7 @@ describe("service deliveries retry", () => {
     const { exitCode, stdout, stderr } = await service(["deliveries", "retry", delivery]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain("409 delivery_not_retryable");
+    expect(stderr).toMatch(/replay the event (evt_\w+) [^]*To replay it: service events replay \1\n/);
     expect(await service(["deliveries", "retry", "dlv_x"])).toMatchObject({ exitCode: 3 });
   });
 });

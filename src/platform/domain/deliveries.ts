@@ -84,9 +84,10 @@ export async function deliveriesOfNamed(
 export async function retryDelivery(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
   const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
   if (row.endpoint_id === null) {
-    throw notRetryable(id, "it was sent to a listener; replay the event instead");
+    throw notRetryable(id, `it was sent to a listener; replay the event ${row.event_id} instead`);
   }
-  if (row.status === "succeeded") throw notRetryable(id, "it has succeeded; replay the event to send it again");
+  if (row.status === "succeeded")
+    throw notRetryable(id, `it has succeeded; replay the event ${row.event_id} to send it again`);
   if (row.endpoint_status === null) {
     throw new ApiError(
       "endpoint_deleted",

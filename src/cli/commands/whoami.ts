@@ -23,9 +23,11 @@ async function runWhoami(context: Context): Promise<void> {
     credential_source: credential?.name ?? "",
     credential_type: credential?.value.type ?? "",
   };
+  // In a pipe, a value can be used as it is.
+  const from = (value: string, source: string) => (context.output.terminal ? `${value} (from ${source})` : value);
   const view = identityView([
-    ["Profile", profile.source === "default" ? cli.profile : `${cli.profile} (from ${cli.profile_source})`],
-    ["Base URL", `${cli.base_url} (from ${cli.base_url_source})`],
+    ["Profile", profile.source === "default" ? cli.profile : from(cli.profile, cli.profile_source)],
+    ["Base URL", from(cli.base_url, cli.base_url_source)],
     cli.credential_type === "oauth"
       ? ["Signed in", `in a browser, ${cli.credential_source}`]
       : ["Key source", cli.credential_source],

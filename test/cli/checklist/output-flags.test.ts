@@ -196,6 +196,11 @@ describe("--fields", () => {
     expect((await service(...args)).stdout).toBe(expected);
   });
 
+  it("selects bare values, which a script can use", async () => {
+    const { stdout } = await service("whoami", "--fields", "base_url", "--base-url", platform.baseUrl);
+    expect(stdout).toBe(`base_url\t${platform.baseUrl}\n`);
+  });
+
   it("selects the output of why", async () => {
     const id = await idOf("trigger", "order.created");
     expect((await service("why", id, "--fields", "cause,kind")).stdout).toMatch(/^cause\t\w+\nkind\tevent\n$/);

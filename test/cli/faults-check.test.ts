@@ -167,7 +167,7 @@ describe("service faults check", () => {
       stderr: expect.stringContaining("The command sent no request with the platform's key: 1 got 401\nIt must use"),
     });
     const unknown = await runCli(["faults", "check", "--", "no-such-command-here"]);
-    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Command not found") });
+    expect(unknown).toMatchObject({ exitCode: 127, stderr: expect.stringContaining("Command not found") });
     expect(await runCli(["faults", "check"])).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("service faults check -- npm test"),

@@ -78,10 +78,12 @@ export class ChildCommand {
 
 function notStarted(program: string, error: NodeJS.ErrnoException): ChildEnd {
   const isMissing = error.code === "ENOENT" || error.code === "ENOTDIR" || program === "";
+  const exitCode = isMissing ? NOT_FOUND : NOT_EXECUTABLE;
   return {
-    exitCode: isMissing ? NOT_FOUND : NOT_EXECUTABLE,
+    exitCode,
     error: new UserError(
       isMissing ? `Command not found: ${program === "" ? '""' : program}` : `Cannot run ${program}: ${error.message}`,
+      { exitCode },
     ),
   };
 }

@@ -157,6 +157,13 @@ export const command: CommandDefinition = {
         "duration_ms",
         "checks",
       ]),
+      notes: `
+Runs the command with different faults of the requests that it sends, and judges
+from the platform's log whether it retries what is safe to repeat, with waits
+and within limits, and creates nothing twice.
+Grades: A if it handles every fault, B if some checks could not run, C for one
+broken rule, D for two, F for more, or if it creates an object twice.
+`,
       examples: [
         "service faults check -- npm test",
         "service faults check --seed 7 --runs 1 --junit faults.xml -- node sync-orders.js",
@@ -181,6 +188,9 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
       throw error;
     });
   context.output.success(`Added fault ${created.body.id}`);
+  if (flags.times !== undefined) {
+    context.output.note("This CLI retries failed requests, too, and its retries count: use your own client, or curl.");
+  }
   await context.output.object(created.body, FAULT);
 }
 

@@ -17,7 +17,7 @@ export const command: CommandDefinition = {
     "Sign in through the browser and store the session in a profile. Over SSH, in CI and without a display, shows a code to enter on another device instead.",
   options: [
     flag("--device", "Show a code to enter in a browser on any device"),
-    flag("--browser", "Use a browser on this machine, even if none is detected", { hidden: true }),
+    flag("--browser", "Use a browser on this machine, even if none is detected"),
     flag("--no-browser", "Print the URL without opening a browser"),
     flag("--auth-url <url>", "URL of the OAuth server (default: the base URL)"),
     flag("--scope <scopes>", "Scopes to request, separated by commas: customers:read (repeatable)", {

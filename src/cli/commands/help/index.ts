@@ -102,8 +102,8 @@ In a pipe           Lists: one line per item, tab-separated values, no header
                     per line
 --fields a,b        Only these fields, in JSON and in tables; dots select nested
                     fields: metadata.plan. Names of the lines of an object in a
-                    pipe, such as environment, work as well. Commands whose help
-                    lists no fields reject it, except api
+                    pipe, such as environment, work as well. Commands that print
+                    no objects reject it
 --jq EXPRESSION     Filters the JSON with jq, which need not be installed;
                     strings are printed raw. Commands that print several kinds
                     of lines reject it: listen, serve, dev, demo, capture, replay

@@ -177,7 +177,7 @@ it("an event shows the listener that it was sent to, also after the listener's e
   await page.getByText(/the listener disconnected at .+, before the next attempt/).waitFor();
 });
 
-it("what follows an answer does not move when the answer becomes known", async () => {
+it("does not move what follows an answer when the answer becomes known", async () => {
   const { page, api } = board;
   isBroken = true;
   for (const name of ["Ledger", "Mailer"]) {

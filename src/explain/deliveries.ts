@@ -7,6 +7,7 @@ import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber } from "./attempts.ts";
+import { groupByReceiver } from "./states.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
@@ -39,19 +40,24 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
     if (newest === undefined) continue;
     (isOfDeleted(newest, chain) ? ofDeletedEndpoints : findings).push(ofDelivery(newest, chain, time));
   }
-  findings.push(...undelivered(chain, time));
+  const held = undelivered(chain, time);
+  findings.push(...held);
+  const unsent = event === undefined ? [] : disabledAt(event, chain);
+  const disabledCount = unsent.filter(({ status }) => status === "disabled").length;
   const areEndpoints = receivers.every(([one]) => one!.endpoint !== null) && findings.every(isOfDelivery);
   const noun = areEndpoints ? "endpoints" : "receivers";
-  const number = got.length + findings.length;
+  // As lists count them.
+  const number = receivers.length - ofDeletedEndpoints.length + held.length + disabledCount;
   if (findings.length > 0 && number > 1) {
-    const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}`;
+    const which =
+      disabledCount === 0 ? "" : `, of which ${disabledCount} ${disabledCount === 1 ? "is" : "are"} disabled`;
+    const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}${which}`;
     const [first, ...others] = findings;
     // A likely cause comes first, after its label.
     if (others.length === 0) {
       first!.summary = isLikely(first!) ? `${first!.summary}. ${reached}` : `${reached}. ${first!.summary}`;
     } else findings.unshift(severalFailed(reached, findings, chain));
   }
-  const unsent = event === undefined ? [] : disabledAt(event, chain);
   const notSent = unsent.length === 0 ? "" : `; not sent to ${unsent.map(nameOf).join(", ")}, disabled at the time`;
   if (findings[0]?.code === "undelivered") findings[0].evidence += notSent;
   // A deleted endpoint needs no action, so endpoints that still fail come first.
@@ -142,16 +148,6 @@ function isOfDeleted({ endpoint }: Delivery, { endpoints, missingScopes }: Chain
 }
 
 const isSucceeded = ({ status }: Delivery) => status === "succeeded";
-
-function groupByReceiver(deliveries: readonly Delivery[]): Delivery[][] {
-  const groups: Delivery[][] = [];
-  for (const delivery of deliveries) {
-    const own = groups.find(([first]) => isSameReceiver(first!, delivery));
-    if (own === undefined) groups.push([delivery]);
-    else own.push(delivery);
-  }
-  return groups;
-}
 
 /** Returns a listed delivery with its attempts, if it is shown. */
 function wholeOf(delivery: Delivery, { deliveries }: Chain): Delivery {

@@ -24,6 +24,17 @@ export function withoutDelivery<Endpoint extends WebhookEndpoint>(
   );
 }
 
+/** Returns the endpoints that an event was not sent to, because they have been disabled since before it. */
+export function notSentTo<Endpoint extends WebhookEndpoint>(
+  event: SentEvent,
+  endpoints: readonly Endpoint[],
+  deliveries: readonly Pick<Delivery, "endpoint">[],
+): Endpoint[] {
+  // A test event is sent to one endpoint.
+  if (event.type === "webhook_endpoint.ping") return [];
+  return withoutDelivery(event, endpoints, deliveries).filter((endpoint) => wasDisabled(endpoint, event));
+}
+
 /** Returns whether an endpoint has been disabled since before an event. */
 export function wasDisabled({ status, disabled_at: at }: WebhookEndpoint, { id }: Pick<SentEvent, "id">): boolean {
   return status === "disabled" && at !== null && Date.parse(at) <= timeOfId(id);

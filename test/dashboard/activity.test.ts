@@ -158,10 +158,10 @@ describe("the dashboard", { shuffle: false }, () => {
       await board.menu("Events");
       const { event } = await completedOrder();
       const row = page.getByRole("row").filter({ has: page.locator(`a[href$="${event}"]`) });
-      await row.getByText("retrying 1 of 2 delivered").waitFor();
+      await row.getByText("1 of 2 · 1 retrying").waitFor();
       const failing = (await api("GET", `/v1/deliveries?event=${event}&status=pending`)).body.data;
       expect((await api("POST", `/v1/deliveries/${failing[0].id}/cancel`)).status).toBe(200);
-      await row.getByText("canceled 1 of 2 delivered").waitFor();
+      await row.getByText("1 of 2 · 1 canceled").waitFor();
       const { email } = (await api("POST", "/v1/customers", { email: "once@example.com" })).body;
       await page.getByRole("row").filter({ hasText: email }).getByText("delivered", { exact: true }).waitFor();
     });

@@ -146,11 +146,11 @@ it("the page of a customer counts what did not arrive about it, its orders and t
   const order = (await api("POST", "/v1/orders", { amount: 100, currency: "EUR", customer: customer.id })).body;
   await board.show(`sandbox/customers/${customer.id}`);
   const webhooks = page.locator("main").getByRole("region", { name: "Webhooks", exact: true });
-  await webhooks.getByText("3 of 5 deliveries about this customer have not arrived.").waitFor();
+  await webhooks.getByText("3 of 5 webhooks about this customer have not arrived: 3 are being retried.").waitFor();
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/healthy`, events: ["payment.*"] }))
     .body;
   await api("POST", "/v1/payments", { amount: 100, currency: "EUR", order: order.id });
-  await webhooks.getByText("3 of 6 deliveries about this customer have not arrived.").waitFor();
+  await webhooks.getByText("3 of 6 webhooks about this customer have not arrived: 3 are being retried.").waitFor();
   const explain = webhooks.getByRole("link", { name: "Explain the newest failure" });
   // Not the customer's own event, which may have arrived.
   expect(await explain.getAttribute("href")).toMatch(/\/why\/evt_/);
@@ -194,8 +194,14 @@ it("the list of customers shows how the webhooks about each went, with one searc
   const searches: string[] = [];
   page.on("request", (request) => request.url().includes("/v1/events?query=") && searches.push(request.url()));
   await board.show("sandbox/customers");
-  await rowOf("second@example.com").locator("td.from-tablet").getByText(" of 5 delivered").waitFor();
-  await rowOf("first@example.com").locator("td.from-tablet").getByText(" of 5 delivered").waitFor();
+  await rowOf("second@example.com")
+    .locator("td.from-tablet")
+    .getByText(/^\d of 5$/)
+    .waitFor();
+  await rowOf("first@example.com")
+    .locator("td.from-tablet")
+    .getByText(/^\d of 5$/)
+    .waitFor();
   const ids = searches.map((url) => new URL(url).searchParams.get("query")!.split(",").length);
   expect(ids).toEqual([await page.locator("tbody tr[data-row]").count()]);
 });
@@ -220,12 +226,12 @@ it("a disabled endpoint leads to the events that it missed", async () => {
   await page.getByText("1 found", { exact: true }).waitFor();
   const list = page.getByRole("table", { name: "Events, newest first" });
   // Delivered to every enabled endpoint is not delivered to all that subscribe.
-  await list.getByText("Missed 1 of 2 delivered").waitFor();
+  await list.getByText("1 of 2 · 1 not sent").waitFor();
   expect(await list.locator("[data-row]").count()).toBe(1);
   await page.getByRole("button", { name: "Remove this filter" }).click();
-  await page.getByLabel("State").selectOption("Missed");
+  await page.getByLabel("State").selectOption("Not sent");
   await page.getByText("1 found", { exact: true }).waitFor();
-  await list.getByText("Missed 1 of 2 delivered").waitFor();
+  await list.getByText("1 of 2 · 1 not sent").waitFor();
   await page.getByLabel("State").selectOption("Not delivered");
   await list.getByText("second@example.com").waitFor();
   expect(await list.getByText(/^delivered$/i).count()).toBe(0);
@@ -236,7 +242,7 @@ it("a disabled endpoint leads to the events that it missed", async () => {
   await list.getByText("second@example.com").waitFor();
   await board.show(`sandbox/customers/${customer.id}`);
   const webhooks = page.locator("main").getByRole("region", { name: "Webhooks", exact: true });
-  await webhooks.getByText(/; Off, disabled, missed 1 event\.$/).waitFor();
+  await webhooks.getByText(/: 3 are being retried, 1 was not sent because the endpoint is disabled\.$/).waitFor();
   const row = page
     .getByRole("region", { name: "Not arrived, by receiver" })
     .getByRole("row")
@@ -245,12 +251,49 @@ it("a disabled endpoint leads to the events that it missed", async () => {
     .locator("td.from-tablet")
     .getByText(/^Disabled since /)
     .waitFor();
-  await row.locator("td.from-tablet").getByText("1 missed").waitFor();
+  await row.locator("td.from-tablet").getByText("1 not sent").waitFor();
   await row.getByRole("button", { name: "Enable and replay Off" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();
-  await webhooks.getByText(/have not arrived\.$/).waitFor();
+  await webhooks.getByText(/have not arrived: 3 are being retried\.$/).waitFor();
   await row.waitFor({ state: "detached" });
   for (const one of [id, other.id]) await api("DELETE", `/v1/webhook_endpoints/${one}`);
+});
+
+it("lists, the event, its order and its customer count the same", async () => {
+  const { page, api } = board;
+  const endpoint = async (description: string, path: string) =>
+    (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["payment.*"], description })).body
+      .id as string;
+  const [on, failing, off] = [
+    await endpoint("On", "/healthy"),
+    await endpoint("Failing", "/broken"),
+    await endpoint("Off", "/healthy"),
+  ];
+  await api("PATCH", `/v1/webhook_endpoints/${off}`, { status: "disabled" });
+  const customer = (await api("POST", "/v1/customers", { email: "counted@example.com" })).body;
+  const order = (await api("POST", "/v1/orders", { amount: 7777, currency: "EUR", customer: customer.id })).body;
+  const payment = (await api("POST", "/v1/payments", { amount: 7777, currency: "EUR", order: order.id })).body;
+  const [event] = (await api("GET", `/v1/events?related=${payment.id}`)).body.data;
+  const attempted = async () => (await api("GET", "/v1/deliveries?limit=20")).body.data.every(wasAttempted);
+  await vi.waitUntil(attempted, { timeout: PATIENCE });
+  const counts = "1 of 3 · 1 retrying · 1 not sent";
+  await board.show("sandbox/events?query=77.77");
+  const rowTo = (id: string) => page.locator("[data-row]").filter({ has: page.locator(`a[href*="${id}"]`) });
+  await rowTo(event.id).getByText(counts).waitFor();
+  await board.show(`sandbox/events/${event.id}`);
+  await page.getByText(/^payment\.created reached 1 of 3 endpoints, of which 1 is disabled\./).waitFor();
+  await board.show("sandbox/orders");
+  await rowTo(order.id).locator("td.from-tablet").getByText(counts).waitFor();
+  // The customer's own event has two of five.
+  await board.show("sandbox/customers");
+  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 · 4 retrying · 1 not sent").waitFor();
+  await board.show(`sandbox/customers/${customer.id}`);
+  await page
+    .getByText(
+      "5 of 8 webhooks about this customer have not arrived: 4 are being retried, 1 was not sent because the endpoint is disabled.",
+    )
+    .waitFor();
+  for (const one of [on, failing, off]) await api("DELETE", `/v1/webhook_endpoints/${one}`);
 });
 
 it("a replay goes first to the endpoints that an event did not reach, and says whether it arrived", async () => {
@@ -305,7 +348,7 @@ it("the page of an event shows each receiver that did not get it: its state, the
   await page.getByText(/^Attempt \d+: 500 Internal Server Error\. Next attempt /).waitFor();
 });
 
-it("a search for deliveries names an unknown filter, and leads to the events with a value", async () => {
+it("a search for deliveries names an unknown filter, and leads to the events, which may not have been sent", async () => {
   const { page } = board;
   await board.menu("Deliveries");
   await page.getByRole("searchbox").fill("status:broken ");
@@ -314,9 +357,40 @@ it("a search for deliveries names an unknown filter, and leads to the events wit
   await page.getByText("There is no since “25:99”.").waitFor();
   await page.getByRole("searchbox").fill("foo:bar ");
   await page.getByText(/^There is no filter “foo”\. Try since, /).waitFor();
-  await page.getByRole("searchbox").fill("first@example.com");
-  await page.getByRole("link", { name: "Search the events for “first@example.com”" }).click();
-  await page.getByRole("table", { name: "Events, newest first" }).getByText("first@example.com").waitFor();
+  await page.getByRole("searchbox").fill("nobody@example.com");
+  await page.getByRole("link", { name: "Search the events for “nobody@example.com”" }).click();
+  await page.getByText("No matching events").waitFor();
+});
+
+it("every list finds the rows about a customer by what they show: address, amount and ID", async () => {
+  const { page, api } = board;
+  const endpoint = { url: `${receiver.url}/healthy`, events: ["order.*", "payment.*"], description: "Found" };
+  const { id } = (await api("POST", "/v1/webhook_endpoints", endpoint)).body;
+  const email = "nora.nordwind@example.com";
+  const customer = (await api("POST", "/v1/customers", { email })).body;
+  const order = (await api("POST", "/v1/orders", { amount: 8181, currency: "EUR", customer: customer.id })).body;
+  const payment = (await api("POST", "/v1/payments", { amount: 8181, currency: "EUR", order: order.id })).body;
+  const rows = page.locator("[data-row]");
+  const end = (text: string) => `…${text.slice(-6)}`;
+  for (const [list, found] of [
+    ["orders", [order]],
+    ["payments", [payment]],
+    ["events", [payment, order]],
+    ["deliveries", [payment, order]],
+  ] as const) {
+    for (const query of [email, "nora.nord", "81.81"]) {
+      await board.show(`sandbox/${list}`);
+      await page.getByRole("searchbox").fill(query);
+      for (const one of found) {
+        const row = rows.filter({ hasText: end(one.id) }).first();
+        await row.getByText("EUR 81.81").first().waitFor();
+        // A row shows whom it is about.
+        await row.getByText(email).filter({ visible: true }).first().waitFor();
+      }
+      await expect.poll(() => rows.filter({ hasText: "second@example.com" }).count()).toBe(0);
+    }
+  }
+  await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
 
 it("counts before a decision are not in the request log", async () => {
@@ -325,7 +399,7 @@ it("counts before a decision are not in the request log", async () => {
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   await page
     .getByRole("dialog")
-    .getByText(/ found: /)
+    .getByText(/ found: |^Choose an endpoint\.$/)
     .waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await api("POST", "/v1/customers", { email: "after@example.com" });

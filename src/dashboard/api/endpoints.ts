@@ -29,9 +29,13 @@ export function subscriptionsOf(events: readonly string[]): string {
   return events.includes("*") ? "All events" : events.join(", ");
 }
 
-/** Returns the name of a listener: where it forwards; of one without a connection, the end of its ID. */
-export function nameOfListener(listener: string | null, statistics: Statistics | undefined): string {
+/** Returns the name of a listener: where it forwarded a delivery to, or else forwards to; or the end of its ID. */
+export function nameOfListener(
+  { listener, target = null }: { listener: string | null; target?: string | null },
+  statistics: Statistics | undefined,
+): string {
   const { targets = [] } = statistics?.listener_connections.find((one) => one.listener === listener) ?? {};
-  const urls = [...new Set(targets.map(({ url }) => url.replace(/^https?:\/\//, "")))];
-  return urls.length === 0 ? `Listener …${listener?.slice(-4)}` : `Listener ${urls.join(", ")}`;
+  const urls = target === null ? targets.map(({ url }) => url) : [target];
+  const names = new Set(urls.map((url) => url.replaceAll(/^https?:\/\/|\/$/g, "")));
+  return `Listener ${names.size === 0 ? `…${listener?.slice(-4)}` : [...names].join(", ")}`;
 }

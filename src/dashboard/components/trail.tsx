@@ -2,12 +2,13 @@ import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { Chain } from "../../explain/chain.ts";
+import { stateOf } from "../../explain/states.ts";
 import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
 import { axisTime, clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
 import { followLink, hrefOf, Link } from "../router.tsx";
 import { errorInShort, isNotSent } from "../responses.ts";
-import { retryWait, stateOf } from "./values.tsx";
+import { retryWait } from "./values.tsx";
 
 /** A mark in a lane, with its time in Unix milliseconds: an attempt that was made, or a later one. */
 interface Mark {
@@ -152,11 +153,11 @@ function together(marks: readonly Mark[], place: (at: number) => number): (Mark 
 }
 
 function laneOf(delivery: Delivery, { endpoints, statistics }: Chain): Lane {
-  const { endpoint, listener, attempts = [], next_attempt: next, attempting_since: since, status, created } = delivery;
+  const { endpoint, attempts = [], next_attempt: next, attempting_since: since, status, created } = delivery;
   const known = endpoint === null ? undefined : endpoints.get(endpoint);
   const name =
     endpoint === null
-      ? nameOfListener(listener, statistics)
+      ? nameOfListener(delivery, statistics)
       : known === undefined
         ? "Deleted endpoint"
         : nameOfEndpoint(known);

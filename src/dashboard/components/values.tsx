@@ -5,6 +5,7 @@ import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts
 import { isSuccess } from "../../contract/is-success.ts";
 import { inProject, shellWord } from "../../contract/shell-command.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
+import { stateOf } from "../../explain/states.ts";
 import { clockOffset, environmentNow, tick } from "../clock.ts";
 import { clockTime, counted, dueTime, exactTime, localTime, pastTime, progressTime, relativeTime } from "../format.ts";
 import { errorInShort, isNotSent, outcomeInWords } from "../responses.ts";
@@ -134,13 +135,6 @@ export function Status({ status, text = status, detail }: { status: string; text
       </span>
     </span>
   );
-}
-
-const STATES = { pending: "queued", succeeded: "delivered", failed: "failed", canceled: "canceled" } as const;
-
-/** Returns the state of a delivery for its reader: one that waits is queued, or being retried. */
-export function stateOf({ status, attempt_count: attempts }: Pick<Delivery, "status" | "attempt_count">): string {
-  return status === "pending" && attempts > 0 ? "retrying" : STATES[status];
 }
 
 /** Returns the seconds between an attempt and the next one. */

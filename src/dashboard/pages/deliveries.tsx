@@ -7,7 +7,7 @@ import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { withQuery } from "../api/call.ts";
 import { nameOfEndpoint, nameOfListener, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
-import type { Item } from "../api/objects.ts";
+import { type Item, useOwners } from "../api/objects.ts";
 import { type Pages, usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Empty } from "../components/page.tsx";
@@ -27,7 +27,8 @@ import { clockTime, count, counted } from "../format.ts";
 import { errorInShort, isNotSent } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryEach } from "./bulk.tsx";
-import { useObjectNames } from "./events/find.ts";
+import { AboutCell } from "./events/about.tsx";
+import { useAbout } from "./events/find.ts";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
 import { Chip, Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
@@ -93,7 +94,7 @@ function DeliveryList() {
       command="deliveries"
       filters={filters}
       search={{
-        hint: "Search, or status:failed since:14:00",
+        hint: "Search any value, or status:failed since:14:00",
         terms: deliveryTerms(endpoints),
         takes: (id) => /^(evt|we)_/.test(id),
       }}
@@ -136,7 +137,7 @@ function DeliveryList() {
               <p>No delivery about this {nounOf(kind)} has this state.</p>
             ) : query !== "" ? (
               <>
-                <p>Deliveries are found by their event type, endpoint or ID. Events are found by any value in them:</p>
+                <p>Deliveries are found by their endpoint, and by any value of their events. Others were not sent:</p>
                 <p>
                   <Link class="button" href={hrefOf("events", "", { query })}>
                     Search the events for “{query.slice(0, 40)}”
@@ -252,18 +253,21 @@ export function DeliveryTable(props: {
 }) {
   const endpoints = useEndpoints();
   const known = new Map(endpoints.items?.map((endpoint) => [endpoint.id, endpoint]));
-  const isHeard = props.pages.items?.some(({ listener }) => listener !== null) === true;
+  const isHeard = props.pages.items?.some(({ listener, target }) => listener !== null && target === null) === true;
   const { data: statistics } = useQuery<Statistics>(isHeard ? "/v1/statistics" : undefined);
-  const receiver = ({ endpoint, listener }: Delivery) => {
+  const receiver = (delivery: Delivery) => {
+    const { endpoint } = delivery;
     const found = known.get(endpoint ?? "");
     if (found === undefined) {
-      if (endpoint === null) return nameOfListener(listener, statistics);
+      if (endpoint === null) return nameOfListener(delivery, statistics);
       return endpoints.items === undefined ? endpoint : "Deleted endpoint";
     }
     return found.description?.trim() ? found.description : <Url text={found.url} />;
   };
   const isOfEvent = props.of === "event";
-  const nameOfObject = useObjectNames(isOfEvent ? [] : (props.pages.items ?? []).map(({ event }) => event));
+  const events = isOfEvent ? [] : (props.pages.items ?? []).map(({ event }) => event);
+  const aboutOf = useAbout(events);
+  const ownerOf = useOwners(events.map((event) => aboutOf(event)?.reference ?? null));
   const canRetry = ({ status, endpoint }: Delivery) =>
     status !== "succeeded" && known.get(endpoint ?? "")?.status === "enabled";
   const columns: Column<Delivery>[] = [
@@ -301,7 +305,11 @@ export function DeliveryTable(props: {
             label: "Object",
             from: "tablet",
             isLong: true,
-            cell: ({ event }) => <span class="soft">{nameOfObject(event) ?? <Unknown />}</span>,
+            cell: ({ event }) => {
+              const about = aboutOf(event);
+              if (about === undefined) return <Unknown />;
+              return about === null ? <None /> : <AboutCell about={about} ownerOf={ownerOf} />;
+            },
           } satisfies Column<Delivery>,
         ]),
     ...(props.of === undefined

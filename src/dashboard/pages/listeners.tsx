@@ -40,7 +40,7 @@ export function ListenerResults({ chain }: { chain: Chain }) {
           {
             label: "Listener",
             isLong: true,
-            cell: ({ listener }) => nameOfListener(listener, chain.statistics),
+            cell: (result) => nameOfListener(result, chain.statistics),
           },
           {
             label: "State",

@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../../contract/schemas/event.ts";
+import { decisiveDeliveries, stateOf } from "../../../explain/states.ts";
 import { useCall } from "../../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
@@ -15,7 +16,7 @@ import { isUnreachable } from "../../components/outage.tsx";
 import { Below, Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { ClockTime, Copy, hrefOfId, JsonTree, Raw, stateOf } from "../../components/values.tsx";
+import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { Remedy } from "../remedy.tsx";
@@ -174,16 +175,6 @@ const NOBODY = "Not replayed: no enabled endpoint subscribes to this type, and n
 /** The endpoints to which the newest delivery has not arrived. */
 const MISSED = "missed";
 
-/** Returns the newest of an event's deliveries to each receiver; the list begins with the newest. */
-function newestPerReceiver(deliveries: readonly Delivery[]): Delivery[] {
-  const byReceiver = new Map<string, Delivery>();
-  for (const delivery of deliveries) {
-    const receiver = delivery.endpoint ?? delivery.listener ?? "";
-    if (!byReceiver.has(receiver)) byReceiver.set(receiver, delivery);
-  }
-  return [...byReceiver.values()];
-}
-
 /** What became of a replay. */
 function ReplayOutcome({ ids, deliveries }: { ids: readonly string[]; deliveries: readonly Delivery[] }) {
   const states = deliveries.filter(({ id }) => ids.includes(id)).map(stateOf);
@@ -210,7 +201,7 @@ function ReplayDialog(props: {
   const call = useCall();
   const { event, deliveries, onReplayed, onClose } = props;
   const endpoints = (useEndpoints().items ?? []).filter(({ status }) => status === "enabled");
-  const missed = newestPerReceiver(deliveries).flatMap(({ endpoint: of, status }) =>
+  const missed = decisiveDeliveries(deliveries).flatMap(({ endpoint: of, status }) =>
     of !== null && status !== "succeeded" && endpoints.some(({ id }) => id === of) ? [of] : [],
   );
   const [chosen, setChosen] = useState<string>();

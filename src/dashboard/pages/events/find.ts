@@ -10,6 +10,7 @@ import { dropOldest, useRedraw } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { environment } from "../../router.tsx";
 import type { SentEvent } from "../../../explain/unsent.ts";
+import { referenceIn } from "../../api/objects.ts";
 import { nameOf } from "./changes.ts";
 
 type Call = ReturnType<typeof useCall>;
@@ -34,7 +35,9 @@ export async function findEvents(
 ): Promise<ListedEvent[]> {
   const events: ListedEvent[] = [];
   const limit = Math.min(max, LIMITS.maxPageSize);
-  const query = { query: ids.join(","), created_after: timeBefore(ids), limit };
+  // One ID alone would find only the events of its own object.
+  const all = ids.length === 1 ? [...ids, ...ids] : ids;
+  const query = { query: all.join(","), created_after: timeBefore(ids), limit };
   // Each page searches a part of the events.
   for await (const { data } of eachPage<ListedEvent>(call, "/v1/events", query, MAX_PAGES)) {
     events.push(...data);
@@ -73,10 +76,17 @@ export type EventsOf = (id: string) => readonly SentEvent[] | undefined;
 export function useEventsOf(ids: readonly string[], onFound: (events: readonly string[]) => void): EventsOf {
   const draw = useRedraw();
   const { current: found } = useRef(new Map<string, SentEvent[]>());
+  // What refers to an object, such as an order, and so what refers to that in turn.
+  const { current: owners } = useRef(new Map<string, string>());
   const add = (event: SentEvent) => {
-    for (const value of new Set(Object.values(event.data?.object ?? {}))) {
-      const own = found.get(value as string);
-      if (own !== undefined && !own.some(({ id }) => id === event.id)) own.push(event);
+    const object = event.data?.object ?? {};
+    for (const value of new Set(Object.values(object))) {
+      const owner = owners.get(value as string) ?? (value as string);
+      const own = found.get(owner);
+      if (own === undefined) continue;
+      if (!own.some(({ id }) => id === event.id)) own.push(event);
+      const { id } = object;
+      if (typeof id === "string" && !found.has(id)) owners.set(id, owner);
     }
   };
   const show = () => {
@@ -86,14 +96,16 @@ export function useEventsOf(ids: readonly string[], onFound: (events: readonly s
   };
   const asked = useSearch(ids, EVENTS_PER_OBJECT, (some, events) => {
     for (const id of some) found.set(id, []);
-    for (const event of events) add(event);
+    // The oldest first: an order before its payments.
+    for (const event of events.toReversed()) add(event);
     show();
   });
   useEffect(
     () =>
       follow({
         event(event) {
-          if (!Object.values(event.data.object).some((value) => found.has(value as string))) return;
+          const values = Object.values(event.data.object) as string[];
+          if (!values.some((value) => found.has(value) || owners.has(value))) return;
           add(event);
           show();
         },
@@ -107,28 +119,42 @@ export function useEventsOf(ids: readonly string[], onFound: (events: readonly s
   return (id) => found.get(id);
 }
 
-/** Of an event, the name of its object. An event never changes. */
-const names = new Map<string, string>();
-environment.subscribe(() => names.clear());
-
-function keepName({ id, data }: Pick<ListedEvent, "id" | "data">): void {
-  names.set(id, data === null ? "" : nameOf(data.object));
-  dropOldest(names, MAX_NAMES);
+/** What an event is about, for a line. */
+export interface About {
+  name: string;
+  id: string;
+  /** The ID of the object that it refers to. */
+  reference: string | null;
 }
 
-/** Finds the names of the objects of some events, many in a request. */
-export function useObjectNames(events: readonly string[]): (event: string) => string | undefined {
+export function aboutOf({ data }: Pick<ListedEvent, "data">): About | null {
+  if (data === null) return null;
+  const { id } = data.object;
+  return { name: nameOf(data.object), id: typeof id === "string" ? id : "", reference: referenceIn(data.object) };
+}
+
+/** Of an event, what it is about; null if that is not known. An event never changes. */
+const abouts = new Map<string, About | null>();
+environment.subscribe(() => abouts.clear());
+
+function keepAbout(event: Pick<ListedEvent, "id" | "data">): void {
+  abouts.set(event.id, aboutOf(event));
+  dropOldest(abouts, MAX_NAMES);
+}
+
+/** Finds what some events are about, many in a request; undefined until that is read. */
+export function useAbout(events: readonly string[]): (event: string) => About | null | undefined {
   const draw = useRedraw();
-  useEffect(() => follow({ event: keepName }), []);
+  useEffect(() => follow({ event: keepAbout }), []);
   useSearch(
-    events.filter((id) => !names.has(id)),
+    events.filter((id) => !abouts.has(id)),
     1,
     (some, found) => {
-      for (const event of found) keepName(event);
+      for (const event of found) keepAbout(event);
       // An event may have been removed.
-      for (const id of some) if (!names.has(id)) names.set(id, "");
+      for (const id of some) if (!abouts.has(id)) abouts.set(id, null);
       draw();
     },
   );
-  return (event) => names.get(event);
+  return (event) => abouts.get(event);
 }

@@ -1,10 +1,11 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { EVENT_TYPES, matchesSubscriptions, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
+import { type FindObject, useOwners } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
 import { clockOffset } from "../../clock.ts";
 import { Card, Empty, ErrorBox, LoadingStatus } from "../../components/page.tsx";
@@ -16,8 +17,10 @@ import { environment, hrefOf, Link } from "../../router.tsx";
 import { missedBy } from "../enable.tsx";
 import { Chip, Choice, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
 import { listAndPage, ListPage } from "../list-page.tsx";
+import { AboutCell } from "./about.tsx";
 import { changeInWords, changesOf, nameOf } from "./changes.ts";
 import { EventDetail } from "./detail.tsx";
+import { aboutOf } from "./find.ts";
 import { EVENT_STATES, isInState, OutcomeOf, useOutcomes } from "./outcomes.tsx";
 import { useEvents } from "./use-events.ts";
 
@@ -54,11 +57,14 @@ function EventList() {
   // Those of the second in which it was disabled, and replayed ones, may have a delivery to it.
   const sent = usePages<Delivery>(missing && "/v1/deliveries", { endpoint: missedById, created_after: after });
   const got = new Set(sent.items?.map(({ event }) => event));
-  const candidates = list.events.filter(
-    ({ id, type }) =>
-      (others.type !== OTHERS || !type.startsWith(ABOUT_ENDPOINTS)) &&
-      (missing === undefined || (matchesSubscriptions(missing.events, type) && !got.has(id))),
-  );
+  const candidates =
+    others.type !== OTHERS && missing === undefined
+      ? list.events
+      : list.events.filter(
+          ({ id, type }) =>
+            (others.type !== OTHERS || !type.startsWith(ABOUT_ENDPOINTS)) &&
+            (missing === undefined || (matchesSubscriptions(missing.events, type) && !got.has(id))),
+        );
   const inState = state === "" ? [] : candidates.map((event) => isInState(event, endpoints, state));
   const shown = state === "" ? candidates : candidates.filter((_event, index) => inState[index] === true);
   const isSearch = query !== "" || missing !== undefined || state !== "" || others.type === OTHERS;
@@ -68,6 +74,8 @@ function EventList() {
   const isLoading = list.isLoading || inState.includes(undefined);
   const today = new Date(Date.now() + clockOffset.value).toDateString();
   const rows = useMemo(() => withDays(shown, today), [shown, today]);
+  const [inView, setInView] = useState<readonly ListedEvent[]>([]);
+  const ownerOf = useOwners(inView.map((event) => aboutOf(event)?.reference ?? null));
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
@@ -140,10 +148,12 @@ function EventList() {
             items={rows.length === 0 ? undefined : rows}
             keyOf={(row) => (typeof row === "string" ? row : row.id)}
             rowHeight={ROW_HEIGHT}
-            row={(row) => eventRow(row, endpoints)}
-            onShown={(some) =>
-              state === "" && readOutcomes(some.flatMap((row) => (typeof row === "string" ? [] : [row.id])))
-            }
+            row={(row) => eventRow(row, endpoints, ownerOf)}
+            onShown={(some) => {
+              const events = some.filter((row) => typeof row !== "string");
+              if (state === "") readOutcomes(events.map(({ id }) => id));
+              setInView((before) => (isSame(before, events) ? before : events));
+            }}
             onNearEnd={readOn}
             onHold={list.hold}
           />
@@ -178,7 +188,11 @@ function withDays(events: readonly ListedEvent[], today: string): (ListedEvent |
   return rows;
 }
 
-function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint[] | undefined) {
+function isSame(before: readonly ListedEvent[], now: readonly ListedEvent[]): boolean {
+  return before.length === now.length && before.every((event, index) => event === now[index]);
+}
+
+function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint[] | undefined, ownerOf: FindObject) {
   if (typeof row === "string") {
     return (
       <span role="cell" class="day">
@@ -186,7 +200,8 @@ function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint
       </span>
     );
   }
-  const { id, type, created, data } = row;
+  const { id, type, created } = row;
+  const about = aboutOf(row);
   return (
     <>
       <span role="cell">
@@ -198,7 +213,11 @@ function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint
         </Link>
       </span>
       <span role="cell" dir="auto">
-        {data === null ? <span class="bad-text">Damaged, and not sent</span> : nameOf(data.object)}
+        {about === null ? (
+          <span class="bad-text">Damaged, and not sent</span>
+        ) : (
+          <AboutCell about={about} ownerOf={ownerOf} />
+        )}
       </span>
       <span role="cell">
         <OutcomeOf event={row} endpoints={endpoints} notSent={whyNotSent(row, endpoints)} />

@@ -2,16 +2,18 @@ import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { type SentEvent, wasDisabled, withoutDelivery } from "../../../explain/unsent.ts";
+import { decisiveDeliveries, type ReceiverState, STATES, statesOf, tallyOf } from "../../../explain/states.ts";
+import { notSentTo, type SentEvent } from "../../../explain/unsent.ts";
 import { useCall } from "../../api/call.ts";
 import { follow } from "../../api/live.ts";
 import { eachPage } from "../../api/pages.ts";
 import { dropOldest, useRedraw } from "../../api/store.ts";
-import { None, stateOf, Unknown } from "../../components/values.tsx";
+import { None, Unknown } from "../../components/values.tsx";
+import { count } from "../../format.ts";
 import { environment } from "../../router.tsx";
 import { timeBefore } from "./find.ts";
 
-/** The newest delivery of an event to each of its receivers. */
+/** The delivery of an event that counts for each of its receivers. */
 type Outcome = readonly Delivery[];
 
 /** While deliveries change, outcomes are read at most this often. */
@@ -29,22 +31,15 @@ environment.subscribe(() => outcomes.clear());
 async function readOutcomes(call: ReturnType<typeof useCall>, events: readonly string[]): Promise<void> {
   const found = new Map(events.map((id) => [id, [] as Delivery[]]));
   const query = { query: events.join(","), created_after: timeBefore(events), limit: LIMITS.maxPageSize };
-  const seen = new Set<string>();
   let areAll = false;
   for await (const { data, next_cursor: next } of eachPage<Delivery>(call, "/v1/deliveries", query, MAX_PAGES)) {
-    for (const delivery of data) {
-      const receiver = `${delivery.event} ${delivery.endpoint ?? delivery.listener}`;
-      // The list begins with the newest one: earlier ones were replayed.
-      if (seen.has(receiver)) continue;
-      seen.add(receiver);
-      found.get(delivery.event)?.push(delivery);
-    }
+    for (const delivery of data) found.get(delivery.event)?.push(delivery);
     areAll = next === null;
   }
   if (!areAll) return;
   for (const [id, deliveries] of found) {
     outcomes.delete(id);
-    outcomes.set(id, deliveries);
+    outcomes.set(id, decisiveDeliveries(deliveries));
   }
   dropOldest(outcomes, MAX_OUTCOMES);
 }
@@ -103,50 +98,44 @@ export function useOutcomes(): (events: readonly string[]) => void {
   };
 }
 
-/** States in the order in which they need attention, and their shapes. */
-const SHAPES = {
+const SHAPES: Readonly<Record<ReceiverState, string>> = {
   failed: "bad",
-  missed: "off",
   retrying: "retry",
+  "not sent": "off",
   queued: "wait",
   canceled: "off",
   delivered: "good",
-} as const;
+};
 /** For more deliveries, a bar shows the share of each state. */
 const MAX_DOTS = 8;
 
-/** Returns the newest deliveries of some events to each receiver; undefined until those of all are known. */
+/** Returns the deliveries of some events that count for each receiver; undefined until those of all are known. */
 export function deliveriesOf(events: readonly string[]): readonly Delivery[] | undefined {
   const found = events.map((event) => outcomes.get(event));
   return found.includes(undefined) ? undefined : (found as Outcome[]).flat();
 }
 
-/** Returns the endpoints that an event was not sent to, because they have been disabled since before it. */
+/** Returns the endpoints that an event was not sent to, as far as its deliveries are known. */
 export function endpointsThatMissed(event: SentEvent, endpoints: readonly WebhookEndpoint[] = []): WebhookEndpoint[] {
   const deliveries = outcomes.get(event.id);
-  // A test event is sent to one endpoint.
-  if (deliveries === undefined || event.type === "webhook_endpoint.ping") return [];
-  return withoutDelivery(event, endpoints, deliveries).filter((endpoint) => wasDisabled(endpoint, event));
+  return deliveries === undefined ? [] : notSentTo(event, endpoints, deliveries);
+}
+
+/** Returns what became of an event at each receiver; undefined until it is known. */
+export function statesOfEvent(event: SentEvent, endpoints: readonly WebhookEndpoint[]): ReceiverState[] | undefined {
+  const deliveries = outcomes.get(event.id);
+  return deliveries && statesOf(event, deliveries, endpoints);
 }
 
 /** States of events in a list, by their value in the URL. */
 export const EVENT_STATES = [
   ["", "All"],
   ["undelivered", "Not delivered"],
-  ["missed", "Missed"],
+  ["not_sent", "Not sent"],
   ["failed", "Failed"],
   ["retrying", "Retrying"],
   ["delivered", "Delivered"],
 ] as const;
-
-/** Returns the state of each delivery of an event, and of each that it missed; undefined until they are known. */
-function statesOf(event: SentEvent, endpoints: readonly WebhookEndpoint[] | undefined) {
-  const missed = endpointsThatMissed(event, endpoints).map(() => "missed" as const);
-  return outcomes
-    .get(event.id)
-    ?.map((delivery) => stateOf(delivery) as keyof typeof SHAPES)
-    .concat(missed);
-}
 
 /** Returns whether a list with a state contains an event; undefined until that is known. */
 export function isInState(
@@ -154,11 +143,11 @@ export function isInState(
   endpoints: readonly WebhookEndpoint[] | undefined,
   state: string,
 ): boolean | undefined {
-  const states = endpoints && statesOf(event, endpoints);
+  const states = endpoints && statesOfEvent(event, endpoints);
   if (states === undefined) return undefined;
   if (state === "undelivered") return states.some((one) => one !== "delivered");
   if (state === "delivered") return states.length > 0 && states.every((one) => one === "delivered");
-  return states.some((one) => one === state);
+  return states.some((one) => one.replace(" ", "_") === state);
 }
 
 /** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
@@ -172,46 +161,50 @@ export function OutcomeOf(props: {
   const { event, endpoints, notSent = "Not sent" } = props;
   const events = event && [event].flat();
   const deliveries = events && deliveriesOf(events.map(({ id }) => id));
-  if (events === undefined || deliveries === undefined) return <Unknown />;
+  if (events === undefined || deliveries === undefined || endpoints === undefined) return <Unknown />;
   // They are older than 30 days, or than what was searched.
   if (events.length === 0) return <None />;
-  const states = Object.keys(SHAPES) as (keyof typeof SHAPES)[];
-  const all = events
-    .flatMap((one) => statesOf(one, endpoints) ?? [])
-    .toSorted((a, b) => states.indexOf(a) - states.indexOf(b));
-  const missed = all.filter((state) => state === "missed").length;
-  const [worst] = all;
-  if (worst === undefined || deliveries.length === 0) {
+  const all = events.flatMap((one) => statesOfEvent(one, endpoints) ?? []);
+  if (deliveries.length === 0 || all.length === 0) {
     return (
       <span class="soft">
-        <span class="from-tablet">{notSent}</span>
+        <span class="from-tablet">{deliveries.length === 0 ? notSent : "Endpoint deleted"}</span>
         <span class="narrow-only">Not sent</span>
       </span>
     );
   }
+  const others = tallyOf(all).filter(([state]) => state !== "delivered");
+  const delivered = all.filter((one) => one === "delivered").length;
   return (
     <span class="status">
       {all.length > MAX_DOTS ? (
         <span class="share" aria-hidden="true">
-          {states.toReversed().map((state) => (
-            <span key={state} class={SHAPES[state]} style={{ flexGrow: all.filter((one) => one === state).length }} />
+          {STATES.toReversed().map((one) => (
+            <span key={one} class={SHAPES[one]} style={{ flexGrow: all.filter((other) => other === one).length }} />
           ))}
         </span>
       ) : (
         <span class="dots" aria-hidden="true">
-          {all.toReversed().map((state, index) => (
-            <span key={index} class={SHAPES[state]}>
-              <span class="dot" />
-            </span>
-          ))}
+          {STATES.toReversed()
+            .flatMap((one) => all.filter((other) => other === one))
+            .map((one, index) => (
+              <span key={index} class={SHAPES[one]}>
+                <span class="dot" />
+              </span>
+            ))}
         </span>
       )}
-      <span>{worst}</span>
-      {all.length > 1 && (
-        <span class="soft of-total">
-          {` ${all.filter((state) => state === "delivered").length} of ${all.length} delivered`}
-          {missed > 0 && worst !== "missed" && `, ${missed} missed`}
-        </span>
+      {all.length === 1 ? (
+        <span>{all[0]}</span>
+      ) : (
+        <>
+          <span>{`${count(delivered)} of ${count(all.length)}`}</span>
+          <span class="soft of-total">
+            {delivered === all.length
+              ? " delivered"
+              : others.map(([other, some]) => ` · ${count(some)} ${other}`).join("")}
+          </span>
+        </>
       )}
     </span>
   );

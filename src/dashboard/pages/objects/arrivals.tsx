@@ -11,12 +11,13 @@ import {
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
+import { type ReceiverState, stateOf, tallyOf } from "../../../explain/states.ts";
 import { useCall, withQuery } from "../../api/call.ts";
-import { nameOfEndpoint, nameOfListener, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoints.ts";
 import type { Item } from "../../api/objects.ts";
 import { follow } from "../../api/live.ts";
 import { Table } from "../../components/table.tsx";
-import { Status, stateOf, Unknown } from "../../components/values.tsx";
+import { Status, Unknown } from "../../components/values.tsx";
 import { environmentNow } from "../../clock.ts";
 import { count, counted, shortTime } from "../../format.ts";
 import { isNotSent, outcomeInWords } from "../../responses.ts";
@@ -24,7 +25,7 @@ import { hrefOf, Link } from "../../router.tsx";
 import { RetryEach } from "../bulk.tsx";
 import { EnableDialog } from "../enable.tsx";
 import { type EventsOf, findEvents } from "../events/find.ts";
-import { deliveriesOf, endpointsThatMissed } from "../events/outcomes.tsx";
+import { deliveriesOf, endpointsThatMissed, statesOfEvent } from "../events/outcomes.tsx";
 
 /** The newest objects that refer to the object, whose events are found by their IDs: so are those of what refers to them. */
 const MAX_OBJECTS = 20;
@@ -141,21 +142,11 @@ export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id
     .map((event) => ({ event, by: endpointsThatMissed(event, endpoints) }))
     .filter(({ by }) => by.length > 0);
   const disabled = endpoints.filter((endpoint) => missed.some(({ by }) => by.includes(endpoint)));
+  const states = events.flatMap((event) => statesOfEvent(event, endpoints) ?? []);
   return (
     <>
       <section class={missing.length + missed.length > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
-        <p>
-          {all.length === 0
-            ? `No webhook about this ${noun} was sent`
-            : missing.length === 0
-              ? all.length === 1
-                ? `The delivery about this ${noun} arrived`
-                : `All ${count(all.length)} deliveries about this ${noun} arrived`
-              : `${count(missing.length)} of ${counted(all.length, "delivery", "deliveries")} about this ${noun} have not arrived`}
-          {disabled.length > 0 &&
-            `${missing.length > 0 ? "; " : all.length > 0 ? ", but " : ": "}${disabledInWords(disabled)} missed ${counted(missed.length, "event")}`}
-          .
-        </p>
+        <p>{arrivalInWords(states, noun, disabled.length)}</p>
         <p class="evidence">
           Counted over {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
           {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
@@ -180,10 +171,31 @@ export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id
   );
 }
 
-/** Returns one or two disabled endpoints by name, or how many there are. */
-function disabledInWords(endpoints: readonly WebhookEndpoint[]): string {
-  if (endpoints.length > 2) return `${count(endpoints.length)} disabled endpoints`;
-  return `${endpoints.map(shortNameOf).join(" and ")}, disabled,`;
+const IN_WORDS: Readonly<Record<ReceiverState, (number: string, isOne: boolean) => string>> = {
+  failed: (number) => `${number} failed`,
+  retrying: (number, isOne) => `${number} ${isOne ? "is" : "are"} being retried`,
+  "not sent": (number, isOne) => `${number} ${isOne ? "was" : "were"} not sent`,
+  queued: (number, isOne) => `${number} ${isOne ? "is" : "are"} queued`,
+  canceled: (number, isOne) => `${number} ${isOne ? "was" : "were"} canceled`,
+  delivered: (number) => `${number} delivered`,
+};
+
+/** Returns how many webhooks about an object have not arrived, and why, in a sentence. */
+function arrivalInWords(states: readonly ReceiverState[], noun: string, disabled: number): string {
+  const tally = tallyOf(states).filter(([state]) => state !== "delivered");
+  const missing = tally.reduce((sum, [, number]) => sum + number, 0);
+  if (states.length === 0) return `No webhook about this ${noun} was sent.`;
+  if (missing === 0) {
+    return states.length === 1
+      ? `The webhook about this ${noun} has arrived.`
+      : `All ${count(states.length)} webhooks about this ${noun} have arrived.`;
+  }
+  const parts = tally.map(([state, number]) => IN_WORDS[state](count(number), number === 1));
+  const of = `${count(missing)} of ${counted(states.length, "webhook")} about this ${noun}`;
+  const why = parts
+    .join(", ")
+    .replace(/(?<= not sent)/, ` because ${disabled === 1 ? "the endpoint is" : "the endpoints are"} disabled`);
+  return `${of} ${missing === 1 ? "has" : "have"} not arrived: ${why}.`;
 }
 
 /** The deliveries that have not arrived, and the events that were not sent, by receiver. */
@@ -204,7 +216,7 @@ function Missing(props: {
       endpoint !== undefined
         ? nameOfEndpoint(endpoint)
         : own[0]?.endpoint === null
-          ? nameOfListener(own[0].listener, undefined)
+          ? nameOfListener(own[0], undefined)
           : endpoints.items === undefined
             ? undefined
             : "Deleted endpoint";
@@ -273,18 +285,19 @@ function Missing(props: {
 
 /** How many of some deliveries are in each state, and the shape of the worst. */
 function statesOf(deliveries: readonly Delivery[], missed: number) {
-  const states = groupsOf(deliveries, stateOf);
-  const worst = ["failed", "retrying", "queued"].find((state) => states.has(state)) ?? "canceled";
-  const counts = [...states].map(([state, some]) => `${count(some.length)} ${state}`);
-  return <Status status={worst} text={[...counts, ...(missed > 0 ? [`${count(missed)} missed`] : [])].join(", ")} />;
+  const notSent = Array.from({ length: missed }, (): ReceiverState => "not sent");
+  const tally = tallyOf([...deliveries.map(stateOf), ...notSent]);
+  const words = tally.map(([state, number]) => `${count(number)} ${state}`);
+  const worst = tally[0]?.[0] ?? "canceled";
+  return <Status status={worst === "not sent" ? "canceled" : worst} text={words.join(" · ")} />;
 }
 
 /** Why a delivery has not arrived, in a few words. */
 function causeOf(delivery: Delivery | undefined, endpoint: WebhookEndpoint | undefined) {
-  if (delivery === undefined || (endpoint?.status === "disabled" && delivery.attempt_count === 0)) {
+  if (delivery === undefined || endpoint?.status === "disabled") {
     const since = endpoint?.disabled_at ?? undefined;
     const when = since === undefined ? "" : ` since ${shortTime(Date.parse(since), environmentNow())}`;
-    return <span class="soft">{`Disabled${when}`}</span>;
+    return <span class="soft">{`Disabled${when}${endpoint?.disabled_reason === "gone" ? ": 410 Gone" : ""}`}</span>;
   }
   const { last_status_code: code, last_error: error, attempt_count: attempts } = delivery;
   if (attempts === 0) return <span class="soft">Not attempted yet</span>;

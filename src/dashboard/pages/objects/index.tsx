@@ -50,10 +50,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
       command={RESOURCES[kind].command.name}
       filters={filters}
       search={{
-        hint:
-          owner === undefined
-            ? `ID or any text of a ${noun}`
-            : `ID, ID of the ${owner[1].label.toLowerCase()}, or amount`,
+        hint: owner === undefined ? `ID or any text of a ${noun}` : "Customer, amount, ID or any text",
         terms: { ...TIME_TERMS, status: oneOf("status", statuses) },
         takes: (id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix),
       }}

@@ -2,18 +2,19 @@ import type { ComponentChildren } from "preact";
 import {
   type Field,
   nounOf,
-  OBJECT_KINDS,
   type ObjectKind,
   resourceOf,
   RESOURCES,
   shownFieldsOf,
 } from "../../../contract/resources.ts";
 import { typeOf } from "../../../contract/field-types.ts";
+import { timeOfId } from "../../../contract/ids.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { useEndpoints } from "../../api/endpoints.ts";
-import { type FindObject, type Item, useObjects } from "../../api/objects.ts";
+import { type FindObject, type Item, referenceOf, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
-import { None, ObjectLink, RowTime, Status, Unknown } from "../../components/values.tsx";
+import { None, ObjectLink, RowTime, Status, Time, Unknown } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { type EventsOf, useEventsOf } from "../events/find.ts";
@@ -59,16 +60,6 @@ export function valueOf(item: Item, name: string, field: Field): ComponentChildr
   return value === null ? undefined : amountOrText(item, name, field);
 }
 
-/** Returns the field that refers to an object with a page, and the kind of that object. */
-function referenceOf(kind: ObjectKind | undefined): { name: string; field: Field; of: ObjectKind } | undefined {
-  const fields = kind === undefined ? {} : (resourceOf(kind).fields ?? {});
-  for (const [name, field] of Object.entries<Field>(fields)) {
-    const of = OBJECT_KINDS.find((known) => known === field.of);
-    if (of !== undefined && field.type === "id") return { name, field, of };
-  }
-  return undefined;
-}
-
 /** The ID that a field of an object holds. */
 function idIn(item: Item | null | undefined, name: string | undefined): string | null {
   const value = name === undefined ? null : item?.[name];
@@ -97,14 +88,14 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
   const next = referenceOf(own?.of);
   const isShown = own !== undefined && own.name !== without;
   const ids = isShown ? items.map((item) => idIn(item, own.name)) : [];
-  const find = useObjects(own?.of, ids);
+  const find = useObjects(ids);
   const nextIdOf = (item: Item) => {
     const id = idIn(item, own?.name);
     const found = id === null ? null : find(id);
     return found === undefined ? undefined : idIn(found, next?.name);
   };
   const nextIds = isShown && next !== undefined ? items.map((item) => nextIdOf(item) ?? null) : [];
-  const findNext = useObjects(next?.of, nextIds);
+  const findNext = useObjects(nextIds);
   if (!isShown) return [];
   const column: Column<Item> = {
     label: own.field.label,
@@ -120,6 +111,28 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
     cell: (item) => <Reference of={next.of} id={nextIdOf(item)} find={findNext} />,
   };
   return [nextColumn, column];
+}
+
+/** When something last happened to an object, or to what refers to it. */
+function lastEventColumn(eventsOf: EventsOf): Column<Item> {
+  return {
+    label: "Last event",
+    from: "desktop",
+    cell: ({ id }) => {
+      const events = eventsOf(id);
+      if (events === undefined) return <Unknown />;
+      const last = events
+        .map((event) => event.id)
+        .toSorted()
+        .at(-1);
+      if (last === undefined) return <None />;
+      return (
+        <Link href={hrefOf("events", last)}>
+          <Time at={formatTimestamp(timeOfId(last))} />
+        </Link>
+      );
+    },
+  };
 }
 
 /** Objects of one kind, and how the webhooks about each of them went. */
@@ -148,9 +161,12 @@ export function ObjectTable(props: {
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
   const references = useReferences(kind, items, without);
   const [owner] = references;
+  /** On narrow screens a text has a line of its own below the title. */
+  const isBelow = (name: string, { type }: Field) => name !== title && type === "text";
+  const below = ordered.filter(([name, field]) => isBelow(name, field));
   const columns = ordered.map(([name, field]): Column<Item> => ({
     label: field.label,
-    ...(field.type === "code" ? { from: "desktop" } : {}),
+    ...(field.type === "code" ? { from: "desktop" } : isBelow(name, field) ? { from: "tablet" } : {}),
     isNumber: typeOf(field.type).stored === "integer",
     ...(field.type === "code" ? { isFor: (item: Item) => item[name] !== null } : {}),
     isLong: field.type === "email" || field.type === "text",
@@ -160,6 +176,11 @@ export function ObjectTable(props: {
           <Link href={hrefOf(RESOURCES[kind].page.name, item.id)} row={item.id}>
             {amountOrText(item, name, field)}
           </Link>
+          {below.map(([other, of]) => (
+            <span key={other} class="narrow-only soft">
+              {valueOf(item, other, of) ?? <None />}
+            </span>
+          ))}
           {owner !== undefined && <span class="narrow-only soft">{owner.cell(item)}</span>}
           {!hasStates && <span class="narrow-only">{webhooks(item)}</span>}
         </>
@@ -170,16 +191,17 @@ export function ObjectTable(props: {
         </>
       ),
   }));
-  const codes = columns.filter(({ from }) => from !== undefined);
+  const codes = columns.filter(({ from }) => from === "desktop");
   return (
     <PagedTable
       {...table}
       timeOf={({ created }) => created}
       columns={[
-        ...columns.filter(({ from }) => from === undefined),
+        ...columns.filter(({ from }) => from !== "desktop"),
         ...references,
         ...codes,
         { label: "Webhooks", from: "tablet", cell: webhooks },
+        ...(hasStates ? [] : [lastEventColumn(eventsOf)]),
         {
           label: "ID",
           from: "desktop",

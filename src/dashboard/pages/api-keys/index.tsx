@@ -45,7 +45,10 @@ function KeyList() {
   return (
     <Page
       title="API keys"
-      subtitle="Give each service its own restricted key."
+      subtitle={["Give each service its own restricted key", sandboxTimes(), ""]
+        .filter((text) => text !== undefined)
+        .join(". ")
+        .trim()}
       actions={<CreateResource<ApiKey> kind="api_key" label="Create key" title="Create an API key" onSaved={keep} />}
     >
       <LeakReports keys={(pages.items ?? []).filter(isLeaked)} />
@@ -113,6 +116,15 @@ function KeyList() {
             label: "Expires",
             from: "desktop",
             cell: ({ expires_at: at }) => (at === null ? "Never" : <Until at={at} />),
+          },
+          {
+            label: "ID",
+            from: "desktop",
+            cell: ({ id }) => (
+              <Link href={hrefOf("keys", id)} label={id}>
+                <code title={id}>…{id.slice(-6)}</code>
+              </Link>
+            ),
           },
           {
             label: "Actions",

@@ -129,6 +129,6 @@ it("newman runs every request of the collection that openapi-to-postmanv2 genera
     "Update a customer: 409 email_taken",
     "Cancel a pending order: 409 invalid_transition",
     "Mark a pending payment as failed: 409 invalid_transition",
-    "Replace an API key with a new one; the old one is revoked immediately: 409 key_not_usable",
+    "Rotate an API key: 409 key_not_usable",
   ]);
 });

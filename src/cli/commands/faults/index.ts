@@ -16,6 +16,8 @@ import { type Deleted, DELETED, type Idempotent, IDEMPOTENCY_KEY, showDeleted } 
 import { type Column, documentView, type ResourceView } from "../../terminal/view.ts";
 
 const FAULTS = pathOf("fault");
+/** How often this CLI repeats a request that may be repeated. */
+const OWN_RETRIES = 3;
 const MAX_SEED = 4_294_967_295;
 const CHECK_HINT = "Put the command after --, such as service faults check -- npm test";
 const EXAMPLE_ID = "flt_4Vf8aTqz0bKm2sNw9XyRcd";
@@ -188,8 +190,11 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
       throw error;
     });
   context.output.success(`Added fault ${created.body.id}`);
-  if (flags.times !== undefined) {
-    context.output.note("This CLI retries failed requests, too, and its retries count: use your own client, or curl.");
+  // Otherwise, the first command that is tried would succeed.
+  if (flags.times !== undefined && flags.times <= OWN_RETRIES) {
+    context.output.note(
+      `This CLI retries a failed request ${OWN_RETRIES} times, which uses up the fault: try it with your own client.`,
+    );
   }
   await context.output.object(created.body, FAULT);
 }

@@ -85,7 +85,7 @@ it("the Stripe receiver in docs/providers.md passes every check, with the flags 
   const env = { PORT: port, EFFECTS_URL: `http://127.0.0.1:${sink}`, STRIPE_WEBHOOK_SECRET: secret };
   const receiver = spawn(process.execPath, ["stripe.js"], { cwd: folder, env: cliEnv(env), detached: true });
   groups.push(receiver);
-  const { text } = blocksOf(page).find((block) => block.text.includes("node stripe.js"))!;
+  const { text } = blocksOf(page).find((block) => block.text.includes("/stripe --scheme stripe --effects"))!;
   const [, command = ""] = /service-cli (webhooks check .*)$/m.exec(text) ?? [];
   const args = command.replace("localhost:3000", `localhost:${port}`).split(" ");
   const { stdout } = await runCli([...args, "--sink", sink!, "--wait", "1h", "--json"], {

@@ -10,7 +10,7 @@ const SHELLS: readonly Shell[] = ["bash", "zsh", "fish", "powershell"];
 export const command: CommandDefinition = {
   name: "completion",
   about: "Generate a shell completion script for commands, flags, event types, profiles and IDs",
-  args: [{ arg: "[shell]", about: "Shell (default: that of $SHELL)", choices: SHELLS }],
+  args: [{ arg: "[shell]", about: "Shell, by default that of $SHELL", choices: SHELLS }],
   examples: [
     "source <(service completion bash)                               # in ~/.bashrc",
     "source <(service completion zsh)                                # in ~/.zshrc, after compinit",

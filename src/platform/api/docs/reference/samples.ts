@@ -11,6 +11,13 @@ export interface Sample {
   text: string;
 }
 
+/** How Node.js reads a response that is not JSON, by media type. */
+const READ: Readonly<Record<string, readonly string[]>> = {
+  "text/event-stream": [
+    "for await (const text of response.body.pipeThrough(new TextDecoderStream())) process.stdout.write(text);",
+  ],
+};
+
 /** Returns samples of a request with cURL, Node.js and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
   return [
@@ -48,7 +55,7 @@ function node(operation: Operation, baseUrl: string): string {
     `if (!response.ok) throw new Error((await response.json()).detail);`,
     ...(success.mediaType === "application/json"
       ? [`const ${variable(success.example)} = await response.json();`]
-      : []),
+      : (READ[success.mediaType ?? ""] ?? [])),
   ].join("\n");
 }
 

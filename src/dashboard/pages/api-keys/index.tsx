@@ -121,7 +121,7 @@ function KeyList() {
             label: "ID",
             from: "desktop",
             cell: ({ id }) => (
-              <Link href={hrefOf("keys", id)} label={id}>
+              <Link href={hrefOf("keys", id)}>
                 <code title={id}>…{id.slice(-6)}</code>
               </Link>
             ),

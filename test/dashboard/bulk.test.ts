@@ -93,12 +93,12 @@ it("resends everything that an endpoint missed since it began to fail, including
   await expect.poll(async () => (await endpoint()).health.failing_since).not.toBeNull();
   status = 200;
   await board.show("sandbox");
-  await page.getByRole("button", { name: /^Retry \d+ deliver/ }).click();
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
   const toAll = page.getByRole("dialog");
   const failing = toAll.getByRole("checkbox", { name: /\/since.*still failing, so a retry would probably fail/ });
   await failing.waitFor();
   expect(await failing.isChecked()).toBe(false);
-  await toAll.getByText("Choose an endpoint.").waitFor();
+  await toAll.getByText("Both still fail. Repair one first, or choose it to try anyway.").waitFor();
   await failing.check();
   await toAll.getByText(/^20 deliveries found: 20 waiting/).waitFor();
   await toAll.getByRole("button", { name: "Cancel" }).click();

@@ -3,6 +3,7 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { asCallError, type CallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
@@ -50,9 +51,10 @@ interface RetryProps {
   failingSince?: string | null | undefined;
 }
 
-/** Returns `Retry 3 failed deliveries`. */
+/** Returns `Retry 3 failed deliveries`; without a number, the dialog shows what there is to choose. */
 export function retryLabel(counts: Pick<StatisticsEndpoint, "pending" | "failed_deliveries">): string {
   const { pending, failed_deliveries: failed } = counts;
+  if (pending + failed === 0) return "Retry deliveries";
   const which = pending > 0 ? "" : "failed ";
   return `Retry ${counted(pending + failed, `${which}delivery`, `${which}deliveries`)}`;
 }
@@ -104,8 +106,9 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const call = useCall();
   const { value: of } = environment;
   const { items: endpoints = [] } = useEndpoints();
-  /** Those whose box was changed. */
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  /** Whether an endpoint is chosen, of those whose box was changed. */
+  const [boxes, setBoxes] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const { data: statistics, error: uncounted } = useQuery<Statistics>("/v1/statistics");
   // Kept while the dialog is open: the endpoint may recover meanwhile.
   const [since] = useState(failingSince);
   const isFailing = typeof since === "string";
@@ -150,7 +153,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
     return {
       id,
       name: one === undefined ? id : nameOfEndpoint(one),
-      isFailing: one !== undefined && one.health.failing_since !== null,
+      isFailing: one !== undefined && failsStill(one, statistics),
       isDisabled: one?.status === "disabled",
       own: found!.filter(({ body }) => body.endpoint === id),
     };
@@ -159,11 +162,10 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const disabled = groups.filter(({ isDisabled }) => isDisabled);
   const enabled = groups.filter(({ isDisabled }) => !isDisabled);
   // A retry to an endpoint that still fails only uses up an attempt.
-  const isChosen = (group: { id: string; isFailing: boolean }) => toggled.has(group.id) === group.isFailing;
+  const isChosen = (group: { id: string; isFailing: boolean }) => boxes.get(group.id) ?? !group.isFailing;
   const chosen =
     endpoint === undefined ? enabled.flatMap((group) => (isChosen(group) ? group.own : [])) : (found ?? []);
-  const total = found && sumOf(chosen);
-  const { data: statistics } = useQuery<Statistics>("/v1/statistics");
+  const total = found && (statistics || endpoint) && sumOf(chosen);
   const waiting = [...new Set(chosen.flatMap(({ body }) => (body.status === "pending" ? [body.endpoint!] : [])))];
   const successes = waiting.map((id) => lastSuccess(id, statistics));
   const isWorking = statistics === undefined || successes.every((at) => at !== undefined);
@@ -172,7 +174,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
       verb={total === undefined || total === 0 ? "Retry" : `Retry ${count(total)}`}
       isReady={total !== undefined && total > 0}
-      problem={error}
+      problem={error ?? uncounted}
       isHarmless
       run={async () => {
         const operations = [];
@@ -205,7 +207,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                   <input
                     type="checkbox"
                     checked={isChosen(group)}
-                    onChange={() => setToggled(toggle(toggled, group.id))}
+                    onChange={() => setBoxes(new Map(boxes).set(group.id, !isChosen(group)))}
                   />
                   <span>
                     <span class="one-line">{group.name}</span>
@@ -227,7 +229,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                 ? error === undefined && "Counting…"
                 : total === 0
                   ? enabled.length > 0
-                    ? "Choose an endpoint."
+                    ? chooseOf(enabled)
                     : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
                   : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
           </p>
@@ -260,8 +262,18 @@ function lastSuccess(id: string, statistics: Statistics | undefined): string | u
   return at !== null && at >= newestOf(failures) ? at : undefined;
 }
 
-function toggle(set: ReadonlySet<string>, item: string): ReadonlySet<string> {
-  return new Set(set.has(item) ? [...set].filter((other) => other !== item) : [...set, item]);
+/** Returns whether the newest attempt that is known of an endpoint failed. */
+export function failsStill({ id, health }: WebhookEndpoint, statistics: Statistics | undefined): boolean {
+  const hasFailures = statistics?.failures.some((one) => one.endpoint === id) === true;
+  return health.failing_since !== null || (hasFailures && lastSuccess(id, statistics) === undefined);
+}
+
+/** Returns what to do if no endpoint is chosen. */
+function chooseOf(groups: readonly { isFailing: boolean }[]): string {
+  if (!groups.every(({ isFailing }) => isFailing)) return "Choose an endpoint.";
+  if (groups.length === 1) return "It still fails. Repair it first, or choose it to try anyway.";
+  const all = groups.length === 2 ? "Both" : `All ${groups.length}`;
+  return `${all} still fail. Repair one first, or choose it to try anyway.`;
 }
 
 type Counted = { body: DeliveryBulkRetry; total: number };

@@ -84,7 +84,7 @@ export function Remedy(props: {
         endpoint !== undefined && (
           <DialogButton
             class={primary}
-            label={pending + failed > 0 ? retryLabel({ pending, failed_deliveries: failed }) : "Retry deliveries"}
+            label={retryLabel({ pending, failed_deliveries: failed })}
             dialog={(close) => (
               <RetryDialog
                 endpoint={{ id, name: nameOfEndpoint(endpoint) }}

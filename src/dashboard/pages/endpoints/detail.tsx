@@ -206,7 +206,7 @@ function Actions(props: {
             endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
             failingSince={endpoint.health.failing_since}
             {...(isRetryFirst ? { class: "primary" } : {})}
-            {...(waiting + failed > 0 ? { label: retryLabel({ pending: waiting, failed_deliveries: failed }) } : {})}
+            label={retryLabel({ pending: waiting, failed_deliveries: failed })}
           />
           <button
             type="button"

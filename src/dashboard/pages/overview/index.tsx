@@ -11,7 +11,7 @@ import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { count, duration, milliseconds, percent, shortTime } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { RetryDeliveries } from "../bulk.tsx";
+import { failsStill, RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
@@ -37,8 +37,10 @@ export function Overview() {
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
   const [only] = failing.length === 1 ? failing : [];
-  // A disabled endpoint gets nothing.
-  const retried = only === undefined ? standings.filter(({ endpoint }) => endpoint?.status === "enabled") : [only];
+  // A disabled endpoint gets nothing; one that still fails, what is chosen in the dialog.
+  const enabled = standings.filter(({ endpoint }) => endpoint?.status === "enabled");
+  const working = enabled.filter(({ endpoint }) => !failsStill(endpoint!, known));
+  const retried = only === undefined ? working : [only];
   const failed = failedOf(retried.map(({ counts }) => counts));
   const waiting = retried.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
   return (
@@ -59,11 +61,11 @@ export function Overview() {
               Why {shortNameOf(failing[0].endpoint)} fails
             </Link>
           )}
-          {(failed > 0 || (failing.length > 0 && waiting > 0)) && (
+          {(failedOf(enabled.map(({ counts }) => counts)) > 0 || failing.some((one) => waitingOf(one) > 0)) && (
             <RetryDeliveries
               // A retry before the cause is repaired only uses up an attempt.
               class={failing.length > 0 ? "" : "primary"}
-              label={`Retry ${count(failed + waiting)} ${waiting > 0 ? "" : "failed "}${failed + waiting === 1 ? "delivery" : "deliveries"}${only?.endpoint === undefined ? "" : ` to ${shortNameOf(only.endpoint)}`}`}
+              label={`${retryLabel({ pending: waiting, failed_deliveries: failed })}${only?.endpoint === undefined ? "" : ` to ${shortNameOf(only.endpoint)}`}`}
               endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
               failingSince={only?.endpoint?.health.failing_since}
             />

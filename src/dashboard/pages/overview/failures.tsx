@@ -54,7 +54,7 @@ export interface Standing {
   rank: number;
 }
 
-/** Returns each endpoint with its state, the worst first: lost deliveries rank above retried ones. */
+/** Returns each endpoint with its state, in the order in which a user should act: the disabled ones get nothing. */
 export function standingsOf(
   statistics: Statistics,
   endpoints: readonly WebhookEndpoint[] = [],
@@ -76,16 +76,12 @@ export function standingsOf(
       missed: undefined,
       state: "slow",
       text,
-      rank: TROUBLE,
+      rank: 4,
     });
   }
-  return found.toSorted(
-    (a, b) =>
-      Number(lostOf(b) > 0) - Number(lostOf(a) > 0) ||
-      b.rank - a.rank ||
-      lostOf(b) - lostOf(a) ||
-      waitingOf(b) - waitingOf(a),
-  );
+  const lateOf = (one: Standing) => lostOf(one) + waitingOf(one);
+  const urgencyOf = (one: Standing) => (one.state === "disabled" && lateOf(one) > 0 ? TROUBLE : one.rank);
+  return found.toSorted((a, b) => urgencyOf(b) - urgencyOf(a) || lateOf(b) - lateOf(a));
 }
 
 /** Returns how many deliveries failed for good, and how many events were not sent. */
@@ -110,7 +106,7 @@ export function standingOf(
   const { failing_since: since } = endpoint.health;
   if (endpoint.status === "disabled") {
     return endpoint.disabled_reason === "gone"
-      ? standing("disabled", "Disabled, 410 Gone", 4)
+      ? standing("disabled", "Disabled, 410 Gone", TROUBLE)
       : standing("disabled", "Disabled", 0);
   }
   const { attempts = 0, failed = 0, pending = 0, failed_deliveries: lost = 0 } = counts ?? {};
@@ -127,12 +123,12 @@ export function standingOf(
   }
   if (counts === undefined) return standing("quiet", "Idle", 2);
   if (attempts === 0) {
-    return lost > 0 ? standing("undelivered", `Idle, ${count(lost)} not delivered`, 3) : standing("quiet", "Idle", 2);
+    return lost > 0 ? standing("undelivered", `Idle, ${count(lost)} not delivered`, 4) : standing("quiet", "Idle", 2);
   }
   const isBack = failed === 0 || isReported || hasRecovered(endpoint, counts, failures);
-  if (isBack && lost > 0) return standing("undelivered", `Working, ${count(lost)} not delivered`, 3);
+  if (isBack && lost > 0) return standing("undelivered", `Working, ${count(lost)} not delivered`, 4);
   // Without a failure, what waits is only on its way.
-  if (isBack && failed > 0 && pending > 0) return standing("recovered", `Works again, ${count(pending)} waiting`, 3);
+  if (isBack && failed > 0 && pending > 0) return standing("recovered", `Works again, ${count(pending)} waiting`, 4);
   if (failed === 0) return standing("healthy", "Healthy", 1);
   if (isBack) {
     return standing(
@@ -142,7 +138,7 @@ export function standingOf(
     );
   }
   const areTimeouts = failures.length > 0 && failures.every(({ error }) => isTimeout(error));
-  return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "timed out" : "failed"}`, 3);
+  return standing("slow", `${percent(failed, attempts)} ${areTimeouts ? "timed out" : "failed"}`, 4);
 }
 
 /** The shape of a standing: a recovered endpoint is a healthy one. */

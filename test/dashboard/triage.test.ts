@@ -74,6 +74,34 @@ it("the list of endpoints begins with the worst", async () => {
   expect(names.slice(3)).toEqual(["partly", "healthy"]);
 });
 
+it("a retry is the primary button unless the advice begins with a repair", async () => {
+  const { page, api } = board;
+  const isPrimary = (name: string | RegExp) =>
+    expect.poll(async () => (await page.getByRole("button", { name }).first().getAttribute("class")) ?? "");
+  const id = ids.get("broken")!;
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.getByText("Fix the error in the receiver, then retry.").waitFor();
+  await isPrimary(/^Retry \d+ deliver/).not.toContain("primary");
+  await isPrimary("Send test event").not.toContain("primary");
+  const [delivery] = (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data;
+  for (const path of [`deliveries/${delivery.id}`, `why/${delivery.id}`, `why/${id}`]) {
+    await board.show(`sandbox/${path}`);
+    await page.locator(".answer").getByText("Fix the error in the receiver, then retry.").waitFor();
+    await isPrimary(/^Retry/).not.toContain("primary");
+  }
+  await board.show(`sandbox/events/${delivery.event}`);
+  await page.getByRole("region", { name: "Causes" }).waitFor();
+  await isPrimary("Replay").not.toContain("primary");
+  // The success of another delivery shows that nothing has to be repaired.
+  const partly = (await api("GET", `/v1/deliveries?endpoint=${ids.get("partly")}&status=retrying`)).body.data[0];
+  await board.show(`sandbox/deliveries/${partly.id}`);
+  await page
+    .locator(".answer")
+    .getByText(/Retry now/)
+    .waitFor();
+  await isPrimary("Retry now").toContain("primary");
+});
+
 it("a redirect is a failed response", async () => {
   await board.show(`sandbox/deliveries?endpoint=${ids.get("moved")}`);
   await rowOf("Retrying").first().locator(".code.bad").getByText("302", { exact: true }).waitFor();

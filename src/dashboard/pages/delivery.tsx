@@ -26,7 +26,7 @@ import {
 import { count, dateAndTime, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { isRetryUseless, Remedy } from "./remedy.tsx";
+import { isRepairFirst, Remedy } from "./remedy.tsx";
 import { RetryNow } from "./retry-now.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
@@ -51,7 +51,7 @@ export function DeliveryDetail({ id }: { id: string }) {
           {canRetry && endpoint.data?.status === "enabled" && (
             <RetryNow
               id={id}
-              class={isRetryUseless(explanation?.findings[0]) ? "" : "primary"}
+              class={explanation === undefined || isRepairFirst(explanation.findings[0]) ? "" : "primary"}
               shortcut="r"
               onDone={query.reload}
             />

@@ -12,9 +12,10 @@ import { RetryDeliveries, RetryDialog, retryLabel } from "./bulk.tsx";
 import { EnableDialog } from "./enable.tsx";
 import { RetryNow } from "./retry-now.tsx";
 
-/** Returns true while every retry fails for the same reason: something has to be changed first. */
-export function isRetryUseless(finding: Finding | undefined): boolean {
-  return finding !== undefined && ["signature_rejected", "redirect"].includes(finding.code);
+/** Returns true if something has to be repaired, or waited for, before a retry. */
+export function isRepairFirst(finding: Finding | undefined): boolean {
+  const { action = null } = finding ?? {};
+  return action !== null && (!/^(retry|replay|enable)\b/i.test(action) || / once /.test(action));
 }
 
 /** A button that does the same as the command of a finding. */
@@ -27,6 +28,7 @@ export function Remedy(props: {
 }) {
   const { chain, finding, onDone, isOneOfSeveral = false } = props;
   const primary = isOneOfSeveral ? "" : "primary";
+  const sending = isRepairFirst(finding) ? "" : primary;
   const call = useCall();
   const { verb, id, only, url, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
@@ -34,11 +36,11 @@ export function Remedy(props: {
   const { pending = 0, failed_deliveries: failed = 0 } = counts ?? {};
   switch (verb) {
     case "deliveries retry":
-      return <RetryNow id={id} class={primary} onDone={onDone} />;
+      return <RetryNow id={id} class={sending} onDone={onDone} />;
     case "events replay":
       return (
         <Action
-          class={primary}
+          class={sending}
           run={async () => {
             const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, only && { endpoint: only });
             onDone();
@@ -55,7 +57,7 @@ export function Remedy(props: {
         </Link>
       ) : (
         <DialogButton
-          class={primary}
+          class={sending}
           label={
             also === "deliveries retry"
               ? "Enable and retry"
@@ -83,7 +85,7 @@ export function Remedy(props: {
       return (
         endpoint !== undefined && (
           <DialogButton
-            class={primary}
+            class={sending}
             label={retryLabel({ pending, failed_deliveries: failed })}
             dialog={(close) => (
               <RetryDialog

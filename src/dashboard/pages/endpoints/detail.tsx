@@ -6,7 +6,7 @@ import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../..
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { newestOf } from "../../../explain/recovery.ts";
 import { useCall, withQuery } from "../../api/call.ts";
-import { nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
+import { isFailing, nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
@@ -27,7 +27,7 @@ import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
-import { isRetryUseless, Remedy } from "../remedy.tsx";
+import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { EndpointDialog } from "./dialogs.tsx";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
@@ -58,7 +58,8 @@ export function EndpointDetail({ id }: { id: string }) {
   // A working endpoint has waiting deliveries all the time: only after failures they wait for long.
   const isWaiting = (counts?.pending ?? 0) > 0 && (counts?.failed ?? 0) > 0;
   const isRetryFirst =
-    !isRetryUseless(explanation?.findings[0]) &&
+    explanation !== undefined &&
+    !isRepairFirst(explanation.findings[0]) &&
     (isWaiting || lost > 0 || (data !== undefined && data.health.failing_since !== null));
   const all = statistics.data?.minutes;
   const shown = all && fitting(all);
@@ -75,6 +76,7 @@ export function EndpointDetail({ id }: { id: string }) {
           waiting={counts?.pending ?? 0}
           failed={lost}
           isRetryFirst={isRetryFirst}
+          isFailing={isFailing(endpoint, counts)}
           onChange={query.reload}
           onPing={() => deliveries.reload()}
         />
@@ -170,15 +172,15 @@ function Actions(props: {
   failed: number;
   /** True if that is what to do next. */
   isRetryFirst: boolean;
+  isFailing: boolean;
   onChange: () => void;
   onPing: () => void;
 }) {
   const call = useCall();
   const go = useGo();
-  const { endpoint, path, waiting, failed, isRetryFirst, onChange, onPing } = props;
+  const { endpoint, path, waiting, failed, isRetryFirst, isFailing, onChange, onPing } = props;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   const isEnabled = endpoint.status === "enabled";
-  const isFailing = endpoint.health.failing_since !== null;
   const close = () => {
     setOpenDialog(undefined);
     onChange();

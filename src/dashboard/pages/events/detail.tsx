@@ -19,7 +19,7 @@ import { Trail } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
-import { Remedy } from "../remedy.tsx";
+import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { ListenerResults } from "../listeners.tsx";
 import { changesOf, nameOf } from "./changes.ts";
@@ -36,6 +36,9 @@ export function EventDetail({ id }: { id: string }) {
   const request = explanation?.chain.request;
   // What each receiver needs comes before the picture and the deliveries.
   const hasCauses = explanation?.findings[0]?.code === "undelivered";
+  // A button of the answer is the primary one, and a receiver may need a repair first.
+  const isReplayFirst =
+    explanation?.findings[0]?.fix === null && explanation.findings.every((finding) => !isRepairFirst(finding));
   const also = (
     <Also
       explanation={explanation}
@@ -53,7 +56,7 @@ export function EventDetail({ id }: { id: string }) {
       actions={() => (
         <button
           type="button"
-          class={explanation?.findings[0]?.fix == null ? "primary" : ""}
+          class={isReplayFirst ? "primary" : ""}
           data-shortcut="r"
           disabled={isUnreachable.value}
           onClick={() => setReplaying(true)}

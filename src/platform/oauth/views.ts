@@ -60,9 +60,13 @@ export function signInPage(
     <button class="primary whole">Sign in</button>
   </form>`;
   const link = html`<p>
-      Run this command on the machine that runs this platform. It prints a link that signs you in once:
+      Run this command on the machine that runs this platform. It prints a link that signs you in once, within 15
+      minutes:
     </p>
     ${commandLine(browser.linkCommand)}
+    <p class="soft">
+      No access to that machine? Ask someone who has it for a link, or a signed-in owner to invite you.
+    </p>
     <p class="soft">Signed in with it in another tab? <a href="${next}">Continue here</a>.</p>`;
   return {
     title: "Sign in",

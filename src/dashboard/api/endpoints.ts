@@ -18,10 +18,11 @@ export function isFailing({ status, health }: WebhookEndpoint, counts: Statistic
 
 const MAX_NAME = 40;
 
-/** Returns a name for a sentence or a button, shortened. */
+/** Returns a name for a sentence or a button, shortened, and in quotation marks if it could be read as part of it. */
 export function shortNameOf(endpoint: Pick<WebhookEndpoint, "description" | "url">): string {
   const name = nameOfEndpoint(endpoint);
-  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME).trimEnd()}…` : name;
+  const short = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME).trimEnd()}…` : name;
+  return /[,;.] | and /.test(short) ? `“${short}”` : short;
 }
 
 /** Returns the subscriptions as words. */

@@ -1,5 +1,6 @@
 import { type Finding, isLikely, isNote, isTrouble, labelOf, sentence } from "../../explain/finding.ts";
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { Chain } from "../../explain/chain.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import type { Explanation } from "../api/explain.ts";
@@ -35,6 +36,9 @@ export function Answer(props: {
   );
 }
 
+/** With more of them, each block is its first lines: what is below them stays within reach. */
+const MAX_WHOLE = 2;
+
 /** The other findings: a block for each receiver, and for what else is known. Notes are the last line. */
 export function Also(props: {
   explanation: Explanation | undefined;
@@ -52,10 +56,13 @@ export function Also(props: {
         <Card title={areCauses ? "Causes" : "Also"} {...(areCauses && { note: "by endpoint" })}>
           <div class="also">
             {rest.map((finding) => (
-              <section key={`${finding.code} ${finding.subject}`}>
-                <AboutReceiver finding={finding} chain={explanation.chain} />
-                <Proof finding={finding} remedy={remedyOf?.(finding)} />
-              </section>
+              <Block
+                key={`${finding.code} ${finding.subject}`}
+                finding={finding}
+                chain={explanation.chain}
+                remedy={remedyOf?.(finding)}
+                isShort={rest.length > MAX_WHOLE}
+              />
             ))}
           </div>
         </Card>
@@ -66,6 +73,38 @@ export function Also(props: {
         </p>
       ))}
     </>
+  );
+}
+
+/** What happened at a receiver; if short, with the evidence, the advice and the command behind a button. */
+function Block(props: { finding: Finding; chain: Chain; remedy: ComponentChildren; isShort: boolean }) {
+  const { finding, chain, remedy, isShort } = props;
+  const [isOpen, setOpen] = useState(false);
+  if (!isShort) {
+    return (
+      <section>
+        <AboutReceiver finding={finding} chain={chain} />
+        <Proof finding={finding} remedy={remedy} />
+      </section>
+    );
+  }
+  return (
+    <section class={isOpen ? "short open" : "short"}>
+      <div>
+        <AboutReceiver finding={finding} chain={chain} />
+      </div>
+      <div class="row-actions">
+        {remedy}
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Details
+        </button>
+      </div>
+      {isOpen && (
+        <div class="whole">
+          <Proof finding={finding} />
+        </div>
+      )}
+    </section>
   );
 }
 

@@ -72,10 +72,15 @@ export class Poster {
 
   /**
    * Sends a body with a flat list of header names and values; Host, Connection and Content-Length are added. Calls
-   * `ended` exactly once, whatever happens.
+   * `ended` exactly once, whatever happens. A header with a line break, which would begin another one, is not sent.
    */
   post(url: URL, headers: readonly string[], body: Uint8Array, ended: (result: PostResult) => void): void {
     const { clock, timeoutMs } = this.#options;
+    if (headers.some((text) => text.includes("\n") || text.includes("\r"))) {
+      const error = new Error("a header contains a line break");
+      queueMicrotask(() => ended({ error, durationMs: 0, headers: undefined, excerpt: "" }));
+      return;
+    }
     const { origin } = url;
     const line = this.#takeIdle(origin) ?? this.#open(url);
     const { connection } = line;
@@ -232,7 +237,7 @@ class Exchange implements ResponseReader {
   }
 }
 
-/** Returns the head of a POST (RFC 9112). `headers` are valid names and values. */
+/** Returns the head of a POST (RFC 9112). */
 function headOf(url: URL, headers: readonly string[], bodyBytes: number): string {
   let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\n`;
   let hasHost = false;

@@ -1,4 +1,4 @@
-export type { Customer, EventObjects, Order, Payment, WebhookEndpoint } from "./event-objects.ts";
+export type * from "./event-objects.ts";
 export type { EventEnvelope, WebhookEvent, WebhookEventType } from "./event.ts";
 export {
   type Payload,

@@ -106,10 +106,12 @@ export class DeliverySender {
   }
 }
 
-/** Returns a flat list of names and values as an object. None contains anything that JSON escapes. */
+/** Returns a flat list of names and values as an object in JSON. */
 function asJson(headers: readonly string[]): string {
   let text = "";
-  for (let i = 0; i + 1 < headers.length; i += 2) text += `${i === 0 ? "" : ","}"${headers[i]!}":"${headers[i + 1]!}"`;
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    text += `${i === 0 ? "" : ","}"${headers[i]!}":${JSON.stringify(headers[i + 1]!)}`;
+  }
   return `{${text}}`;
 }
 

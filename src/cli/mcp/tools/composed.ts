@@ -4,8 +4,10 @@ import { ownTool, type Tool } from "../tool.ts";
 import { findEvent, perform } from "../../triggering/perform.ts";
 import { planSteps } from "../../triggering/recipes.ts";
 import { explain } from "../../explanation.ts";
+import { EXPLAINED } from "../../../explain/chain.ts";
 import { UserError } from "../../errors.ts";
 import { eventsAfter, newestEventId } from "../../../client/pages.ts";
+import { ID_PREFIXES } from "../../../contract/ids.ts";
 import { EVENT_TYPES, matchesSubscriptions } from "../../../contract/event-types.ts";
 import { OBJECT_KINDS, RESOURCES } from "../../../contract/resources.ts";
 import { Event } from "../../../contract/schemas/event.ts";
@@ -136,8 +138,8 @@ export const COMPOSED_TOOLS: readonly Tool[] = [
     name: "explain",
     group: "explain",
     description:
-      "Explain an ID (evt_, dlv_, req_, cus_, ord_, pay_, we_ or blk_): its API request, object, event, deliveries and " +
-      "attempts, the likely cause of a failure as a stable code, and the command that fixes it.",
+      `Explain an ID (${EXPLAINED.map((kind) => ID_PREFIXES[kind]).join(", ")}): its API request, object, event, ` +
+      "deliveries and attempts, the likely cause of a failure as a stable code, and the command that fixes it.",
     scopes: [["events:read", "deliveries:read", "request_logs:read"]],
     effect: "reads",
     output: ExplanationSchema,

@@ -71,8 +71,9 @@ export function apiOf(client: Client): ChainApi {
 }
 
 function notFound({ summary, evidence, action, fix }: Finding): UserError {
+  const hint = [evidence === null ? null : sentence(evidence), fix === null ? null : `${action}: ${fix}`];
   return new UserError(summary, {
-    hint: `${evidence === null ? "" : `${sentence(evidence)}\n`}${action}: ${fix}`,
+    hint: hint.filter((line) => line !== null).join("\n"),
     exitCode: EXIT_CODES.notFound,
     code: "not_found",
   });

@@ -48,6 +48,9 @@ const RETENTION: Record<string, string> = {
   request: "Requests without a valid credential are not retained, others for 7 days",
 };
 
+/** Test clocks are rarely further ahead. */
+const LONGEST_ADVANCE_MILLISECONDS = 100 * 365 * 86_400_000;
+
 /** Returns what happened to an ID of which nothing remains, or where else it may be. */
 export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   const { id, kind, isLive, now, deletion, resetAt, newest } = missing;
@@ -66,14 +69,17 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   }
   const created = timeOfId(id);
   // An ID from the future is also from before the reset, which ended the time of the test clock.
-  const isReset = resetAt !== null && (created <= Date.parse(resetAt) || created > now);
+  const isInvented = created > now + LONGEST_ADVANCE_MILLISECONDS;
+  const isReset = resetAt !== null && !isInvented && (created <= Date.parse(resetAt) || created > now);
   const isObject = OBJECT_KINDS.some((object) => object === kind);
   const known = [
     isReset &&
       `The ID was created at ${time(formatTimestamp(created))}. A reset deletes objects, events and logs, and so does restoring a snapshot`,
-    !isReset && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
-    !isReset && RETENTION[kind],
-    isObject
+    isInvented &&
+      `IDs contain the time of their creation. That of this one is in the year ${new Date(created).getUTCFullYear()}, so it is an example or mistyped`,
+    !isReset && !isInvented && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
+    !isReset && !isInvented && RETENTION[kind],
+    isObject || isInvented
       ? ""
       : newest === undefined
         ? `${capitalized(environment)} has no events`
@@ -88,9 +94,11 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
       ? isObject || kind === "event" || kind === "delivery"
         ? { action: "See the newest events", fix: "service events list" }
         : { action: "See the newest requests", fix: "service logs list" }
-      : {
-          action: `Look in ${isLive ? "the sandbox" : "live mode"}`,
-          fix: shellCommand`service why ${id}` + (isLive ? "" : " --live"),
-        }),
+      : isInvented
+        ? { action: null, fix: null }
+        : {
+            action: `Look in ${isLive ? "the sandbox" : "live mode"}`,
+            fix: shellCommand`service why ${id}` + (isLive ? "" : " --live"),
+          }),
   };
 }

@@ -239,7 +239,7 @@ describe("service why", () => {
   });
 
   it("explains where it looked for an ID that does not exist, and where else it may be", async () => {
-    const id = "evt_4Vf8aTqz0bKm2sNw9XyRcd";
+    const id = "evt_0352oCcnm0VgdYFrJuKTNO";
     const event = await json<Event>("trigger", "payment.created");
     const { exitCode, stderr } = await service(["why", id]);
     expect(exitCode).toBe(3);
@@ -252,10 +252,16 @@ describe("service why", () => {
     const { body } = await apiOf(baseUrl, sandboxKey)("POST", "/mcp", call, headers);
     expect(JSON.stringify(body)).toContain(`The event ${id} does not exist in the sandbox`);
     // There is nothing to add about an object.
-    const customer = "cus_4Vf8aTqz0bKm2sNw9XyRcd";
+    const customer = "cus_0352oCcnm0VgdYFrJuKTNO";
     expect((await service(["why", customer])).stderr.trim().split("\n")).toEqual([
       `Error: The customer ${customer} does not exist in the sandbox`,
       `Look in live mode: service why ${customer} --live`,
+    ]);
+    // The ID of an example in the help.
+    const example = "evt_4Vf8aTqz0bKm2sNw9XyRcd";
+    expect((await service(["why", example])).stderr.trim().split("\n")).toEqual([
+      `Error: The event ${example} does not exist in the sandbox`,
+      "IDs contain the time of their creation. That of this one is in the year 7133, so it is an example or mistyped.",
     ]);
   });
 

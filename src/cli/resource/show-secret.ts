@@ -1,6 +1,7 @@
 import { type KindWith, RESOURCES } from "../../contract/resources.ts";
 import { capitalized } from "../../contract/words.ts";
 import type { Context } from "../context.ts";
+import { EnvironmentClock } from "../environment-time.ts";
 import { UsageError } from "../errors.ts";
 import { type Column, type ResourceView, withField } from "../terminal/view.ts";
 
@@ -22,11 +23,12 @@ export function rejectQuiet({ output }: Context, kind: SecretKind): void {
 
 /** Prints an object together with its secret, which cannot be retrieved again. */
 export async function showSecret<Item extends object>(
-  { output }: Context,
+  context: Context,
   kind: SecretKind,
   item: Item,
   view: ResourceView<Item>,
 ): Promise<void> {
+  const { output } = context;
   const { name, label } = RESOURCES[kind].secret;
   const secret = (item as Record<string, unknown>)[name];
   if (typeof secret !== "string") return await output.object(item, view);
@@ -37,6 +39,8 @@ export async function showSecret<Item extends object>(
   };
   // Instead of the beginning of it, which the same field has later.
   const others = (view.details ?? []).filter((detail) => detail.label !== shown.label);
-  await output.object(item, { ...withSecret(kind, view), details: [...others, shown] });
+  const clock = new EnvironmentClock(context);
+  await clock.readForTerminal();
+  await output.object(item, { ...withSecret(kind, view), details: [...others, shown] }, clock);
   output.note(`\nThe ${label} is shown only once: store it now.`);
 }

@@ -103,7 +103,9 @@ function choices(list: readonly unknown[]): Html {
     </details>`;
 }
 
+/** The values that a schema allows, or the items of its array. */
 function values(schema: Schema): readonly unknown[] {
+  if (schema.items !== undefined && !("$ref" in schema.items)) return values(schema.items);
   const options = (schema.anyOf ?? []).map((option: Schema | Reference) =>
     "const" in option ? option.const : undefined,
   );

@@ -49,9 +49,8 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   // As lists count them.
   const number = receivers.length - ofDeletedEndpoints.length + held.length + disabledCount;
   if (findings.length > 0 && number > 1) {
-    const which =
-      disabledCount === 0 ? "" : `, of which ${disabledCount} ${disabledCount === 1 ? "is" : "are"} disabled`;
-    const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}${which}`;
+    const off = disabledCount === 0 ? "" : `; ${disabledCount} ${disabledCount === 1 ? "is" : "are"} disabled`;
+    const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}${off}`;
     const [first, ...others] = findings;
     // A likely cause comes first, after its label.
     if (others.length === 0) {

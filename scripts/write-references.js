@@ -11,6 +11,7 @@ const PAGES = [
   // The commands know the members of each resource from the shapes.
   { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },
+  { page: "docs/concepts.md", source: "scripts/object-table.ts" },
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },
   { page: "docs/mcp.md", source: "scripts/mcp-reference.ts" },
   { page: "docs/service.schema.json", source: "scripts/project-schema.ts" },

@@ -364,7 +364,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   invalid_transition: {
     meaning: "The resource cannot change from its current status to this one.",
-    cause: "Only pending orders can be completed or canceled, and only pending payments can succeed or fail.",
+    cause: "Only a pending object can get another status, and only once: a completed order cannot be canceled.",
     remedy:
       "Read `current`: if the resource already has the status, an earlier request changed it. Otherwise create a new resource.",
     guide: "[Objects](concepts.md#objects)",

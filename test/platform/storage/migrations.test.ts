@@ -116,36 +116,41 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     await database.close();
   });
 
-  it.each(OBJECT_KINDS)("give the %s table the columns and unique indexes of its fields", async (kind) => {
-    const fields = Object.entries<Field>(RESOURCES[kind].fields);
-    const columns = fields.map(([name, field]) => {
-      const isSet = field.required || field.type === "status";
-      return [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
-    });
-    const unique = fields.filter(([, field]) => field.unique).map(([name]) => name);
-    const database = await open();
-    const types = database.dialect === "sqlite" ? SQLITE_TYPES : POSTGRES_TYPES;
-    for (const statement of objectTable(types, "expected", Object.fromEntries(columns), [], unique))
-      await database.write((tx) => tx.run(statement));
-    const columnsOf = (table: string) =>
-      database.all(
-        database.dialect === "sqlite"
-          ? `SELECT name, type, "notnull", pk FROM pragma_table_info('${table}') ORDER BY name`
-          : `SELECT column_name, data_type, is_nullable, collation_name FROM information_schema.columns
+  it.each(OBJECT_KINDS)(
+    "give the %s table the columns of its fields, and an index for each that is unique or a filter",
+    async (kind) => {
+      const fields = Object.entries<Field>(RESOURCES[kind].fields);
+      const columns = fields.map(([name, field]) => {
+        const isSet = field.required || field.type === "status";
+        return [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
+      });
+      const unique = fields.filter(([, field]) => field.unique).map(([name]) => name);
+      const database = await open();
+      const types = database.dialect === "sqlite" ? SQLITE_TYPES : POSTGRES_TYPES;
+      const filters = fields.filter(([, { filter, unique: isUnique }]) => filter && !isUnique);
+      const filtered = filters.map(([name, field]) => columnOf(name, field));
+      for (const statement of objectTable(types, "expected", Object.fromEntries(columns), filtered, unique))
+        await database.write((tx) => tx.run(statement));
+      const columnsOf = (table: string) =>
+        database.all(
+          database.dialect === "sqlite"
+            ? `SELECT name, type, "notnull", pk FROM pragma_table_info('${table}') ORDER BY name`
+            : `SELECT column_name, data_type, is_nullable, collation_name FROM information_schema.columns
              WHERE table_name = '${table}' ORDER BY column_name`,
-      );
-    expect(await columnsOf(RESOURCES[kind].plural)).toEqual(await columnsOf("expected"));
-    const uniqueOf = (table: string) =>
-      database.all(
-        database.dialect === "sqlite"
-          ? `SELECT (SELECT group_concat(name) FROM pragma_index_info(one.name)) AS columns
-             FROM pragma_index_list('${table}') one WHERE "unique" = 1 ORDER BY columns`
-          : `SELECT (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = indexrelid) AS columns
-             FROM pg_index WHERE indrelid = '${table}'::regclass AND indisunique ORDER BY columns`,
-      );
-    expect(await uniqueOf(RESOURCES[kind].plural)).toEqual(await uniqueOf("expected"));
-    await database.close();
-  });
+        );
+      expect(await columnsOf(RESOURCES[kind].plural)).toEqual(await columnsOf("expected"));
+      const indexesOf = (table: string) =>
+        database.all(
+          database.dialect === "sqlite"
+            ? `SELECT "unique", (SELECT group_concat(name) FROM pragma_index_info(one.name)) AS columns
+             FROM pragma_index_list('${table}') one ORDER BY columns`
+            : `SELECT indisunique, (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = indexrelid) AS columns
+             FROM pg_index WHERE indrelid = '${table}'::regclass ORDER BY columns`,
+        );
+      expect(await indexesOf(RESOURCES[kind].plural)).toEqual(await indexesOf("expected"));
+      await database.close();
+    },
+  );
 
   it("accept a database whose first migration has no digest, and store the digest", async () => {
     await (await place.openFirst()).close();

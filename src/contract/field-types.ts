@@ -12,7 +12,7 @@ export interface FieldType {
   /** The check of its `format`, unless the platform's `http/formats.ts` has it. */
   readonly format?: FormatRule;
   /** What the command rejects at once, if it is certain that the platform rejects it, too (default: its `format`). */
-  readonly typed?: Pick<FormatRule, "accepts" | "expected">;
+  readonly flagCheck?: Pick<FormatRule, "accepts" | "expected">;
   /**
    * The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, a list as JSON. Values
    * that are kept apart, such as secrets, have schemas and columns of their own.
@@ -21,7 +21,7 @@ export interface FieldType {
   /** What help shows for the flag's value (default: the field's name). */
   readonly placeholder?: string;
   /** How the command reads the flag's value (default: as it is). */
-  readonly reads?: "amount" | "whole number" | "duration" | "ID" | "upper case";
+  readonly flagParser?: "amount" | "whole number" | "duration" | "ID" | "upper case";
   /** The input in forms: one of the dashboard's own, or a type of HTML (default: text). */
   readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "headers" | "number";
   /** True if forms begin with the example. */
@@ -56,7 +56,10 @@ export const FIELD_TYPES = {
   email: {
     schema: { type: "string", format: "email" },
     limits: { maxLength: LIMITS.emailLength },
-    typed: { accepts: (text) => /^[^@\s]+@[^@\s]+$/.test(text), expected: "an email address such as ada@example.com" },
+    flagCheck: {
+      accepts: (text) => /^[^@\s]+@[^@\s]+$/.test(text),
+      expected: "an email address such as ada@example.com",
+    },
     stored: "text",
     placeholder: "address",
     vary: (example, unique) => example.replace("@", `.${unique}@`),
@@ -65,7 +68,7 @@ export const FIELD_TYPES = {
   url: {
     schema: { type: "string", format: "uri" },
     limits: { format: "endpoint-url", maxLength: LIMITS.endpointUrlLength },
-    typed: {
+    flagCheck: {
       accepts: (text) => /^https?:\/*[^/\s]/i.test(text),
       expected: "a complete URL such as https://example.com/webhooks",
     },
@@ -77,7 +80,7 @@ export const FIELD_TYPES = {
     schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     stored: "integer",
     placeholder: "number",
-    reads: "amount",
+    flagParser: "amount",
     input: "amount",
   },
   number: {
@@ -85,20 +88,20 @@ export const FIELD_TYPES = {
     limits: { minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     stored: "integer",
     placeholder: "number",
-    reads: "whole number",
+    flagParser: "whole number",
     input: "number",
   },
   currency: {
     schema: { type: "string", format: "currency" },
-    typed: { accepts: (text) => /^[a-z]{3}$/i.test(text), expected: "a currency code such as EUR" },
+    flagCheck: { accepts: (text) => /^[a-z]{3}$/i.test(text), expected: "a currency code such as EUR" },
     stored: "text",
     placeholder: "code",
-    reads: "upper case",
+    flagParser: "upper case",
     isPreset: true,
   },
   status: { schema: {}, stored: "text" },
   choice: { schema: {}, stored: "text" },
-  id: { schema: { type: "string" }, stored: "id", placeholder: "id", reads: "ID" },
+  id: { schema: { type: "string" }, stored: "id", placeholder: "id", flagParser: "ID" },
   code: {
     schema: { type: "string" },
     limits: { pattern: "^[a-z][a-z0-9_]{0,63}$" },
@@ -133,8 +136,15 @@ export const FIELD_TYPES = {
     },
     stored: "time",
     placeholder: "duration",
-    reads: "duration",
+    flagParser: "duration",
     input: "datetime-local",
+  },
+  /** Text that becomes the value of a header. */
+  header: {
+    schema: { type: "string", format: "header-value" },
+    limits: { minLength: 1, maxLength: LIMITS.endpointHeaderValueLength },
+    stored: "text",
+    placeholder: "value",
   },
   headers: { schema: { type: "object" }, stored: "apart", input: "headers" },
   list: { schema: { type: "array" }, stored: "json" },

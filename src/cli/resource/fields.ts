@@ -31,7 +31,7 @@ const TEN_YEARS = 3653 * 86_400;
 const AMOUNT_KIND = "a whole number of the currency's minor unit: 1999 for 19.99 EUR";
 
 /** The parsers of values, unless any text is valid. */
-const PARSERS: Readonly<Record<NonNullable<FieldType["reads"]>, (field: Field) => (text: string) => unknown>> = {
+const PARSERS: Readonly<Record<NonNullable<FieldType["flagParser"]>, (field: Field) => (text: string) => unknown>> = {
   amount: ({ min = 0, max }) => wholeNumber(min, max, AMOUNT_KIND),
   "whole number": ({ min = 0, max }) => wholeNumber(min, max),
   "upper case": () => (text) => text.toUpperCase(),
@@ -66,14 +66,15 @@ export function flagOf(name: string, field: Field, about: string): Flag {
   if (type === "boolean") return flag(`--${dashed(long)}`, about);
   if (type === "headers") return declare("header", { collect });
   if (type === "list") return declare(...LISTS[of]!);
-  const { placeholder: usual = long, reads, format, typed = format } = typeOf(type);
+  const { placeholder: usual = long, flagParser, format, flagCheck = format } = typeOf(type);
   const placeholder = min === undefined || max === undefined ? usual : `${min}-${max}`;
   if (choices !== undefined) return declare(placeholder, { choices });
-  const read = reads && PARSERS[reads](field);
-  if (typed === undefined) return declare(placeholder, read === undefined ? {} : { parse: read });
+  const read = flagParser && PARSERS[flagParser](field);
+  if (flagCheck === undefined) return declare(placeholder, read === undefined ? {} : { parse: read });
   const parse = (text: string): unknown => {
     // Another flag in the place of the value is reported as such.
-    if (!text.startsWith("--") && !typed.accepts(text)) throw new InvalidArgumentError(`Must be ${typed.expected}.`);
+    if (!text.startsWith("--") && !flagCheck.accepts(text))
+      throw new InvalidArgumentError(`Must be ${flagCheck.expected}.`);
     return read?.(text) ?? text;
   };
   return declare(placeholder, { parse });

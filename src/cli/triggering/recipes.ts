@@ -120,8 +120,8 @@ export function planSteps(
 /** Returns a value as the flag of its field would: currency codes may be typed in any case. */
 function inUpperCase([path, value]: Pair): Pair {
   const isUpperCase = OBJECT_KINDS.flatMap(inputFieldsOf).some(([name, { type }]) => {
-    const { reads, typed } = typeOf(type);
-    return name === path && reads === "upper case" && typed?.accepts(value) !== false;
+    const { flagParser, flagCheck } = typeOf(type);
+    return name === path && flagParser === "upper case" && flagCheck?.accepts(value) !== false;
   });
   return [path, isUpperCase ? value.toUpperCase() : value];
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { FIELD_TYPES } from "../field-types.ts";
 import { LIMITS } from "../limits.ts";
 import {
   changes,
@@ -53,7 +54,11 @@ export const WebhookEndpoint = named("WebhookEndpoint", "A URL that events are d
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
 const HeaderName = Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.endpointHeaderNameLength}}$` });
-const HeaderValue = Type.String({ format: "header-value", maxLength: LIMITS.endpointHeaderValueLength });
+/** An empty value stands for none. */
+const HeaderValue = Type.String({
+  ...FIELD_TYPES.header.schema,
+  maxLength: FIELD_TYPES.header.limits.maxLength,
+});
 const HEADERS = {
   maxProperties: LIMITS.endpointHeaders,
   additionalProperties: false,

@@ -77,7 +77,7 @@ export function memberOf(field: FieldEntry, value: Value, currency: Value | unde
     case "number":
       return /^\d+$/.test(value as string) ? Number(value) : unset;
     default:
-      return typeof unset === "string" && typeOf(field.type).reads === "upper case" ? unset.toUpperCase() : unset;
+      return typeof unset === "string" && typeOf(field.type).flagParser === "upper case" ? unset.toUpperCase() : unset;
   }
 }
 

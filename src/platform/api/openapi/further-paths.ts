@@ -190,7 +190,7 @@ function delivery(type: EventType, schemas: Schemas): Json {
   return {
     operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
     summary: change === "ping" ? `A ${words} is pinged` : `${capitalized(words)} ${change}`,
-    description: `Sent with \`User-Agent: ${DELIVERY_USER_AGENT}\`. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is retried, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
+    description: `Sent with the headers of the endpoint, and \`User-Agent: ${DELIVERY_USER_AGENT}\` unless it has another. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is retried, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
     tags: [WEBHOOK_TAG.name],
     security: [],
     parameters: Object.keys(DELIVERY_HEADERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),

@@ -16,7 +16,7 @@ const PAGES = [
   { page: "docs/mcp.md", source: "scripts/mcp-reference.ts" },
   { page: "docs/service.schema.json", source: "scripts/project-schema.ts" },
   { page: "src/webhooks/event-objects.ts", source: "scripts/event-objects.ts" },
-  { page: "src/testing/event-samples.ts", source: "scripts/event-samples.ts" },
+  { page: "src/testing/event-samples.json", source: "scripts/event-samples.ts" },
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -17,13 +17,15 @@ Add the command to the configuration of your MCP client:
 
   {
     "mcpServers": {
-      "service": { "command": "npx", "args": ["-y", "service-cli", "mcp"] }
+      "service": {
+        "command": "node",
+        "args": [
+          ${program},
+          "mcp"
+        ]
+      }
     }
   }
-
-service-cli will be published on npm. Until then, use this command:
-
-  "command": "node", "args": [${program}, "mcp"]
 
 The platform serves the same tools over HTTP, at /mcp.
 `;

@@ -185,6 +185,13 @@ it("shows the members of every response to a read as they are", async () => {
   expect(wrong).toEqual([]);
 });
 
+it("shows every header that an attempt sends", async () => {
+  const headersOf = ({ attempts }: Json) => Object.keys(attempts[0].request_headers);
+  const { get } = paths["/v1/deliveries/{id}"];
+  const delivery = await request("GET", `/v1/deliveries/${await failedOnce()}`);
+  expect(headersOf(get.responses[200].content[JSON_TYPE].example)).toEqual(headersOf(delivery));
+});
+
 /** Returns the places at which an example has a member or a type of value that the response does not have. */
 function differences(example: Json, response: Json, place: string): string[] {
   if (example === null || response === null) return [];

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { DELIVERY_USER_AGENT, HEADERS } from "../headers.ts";
 import { type StatusOf, statusesOf } from "../resources.ts";
 import {
   SEARCH_FILTERS,
@@ -29,7 +30,16 @@ export const Attempt = named("Attempt", "One attempt to deliver an event", {
   duration_ms: decimal("Duration in milliseconds", 23.4),
   request_headers: nullable(
     Type.Record(Type.String(), Type.String(), {
-      examples: [{ "Content-Type": "application/json", "Service-Delivery-Attempt": "1" }],
+      examples: [
+        {
+          "Content-Type": "application/json",
+          "User-Agent": DELIVERY_USER_AGENT,
+          [HEADERS.signature]: `t=1793534400,v1=${"5257a869e7ecebed".repeat(4)}`,
+          [HEADERS.eventId]: "evt_4Vf8aTqz0bKm2sNw9XyRcd",
+          [HEADERS.deliveryAttempt]: "1",
+          "Content-Length": "376",
+        },
+      ],
       description: "Request headers, including the signature; null if no request was sent, and for listeners",
     }),
   ),

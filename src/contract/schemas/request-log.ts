@@ -57,8 +57,9 @@ export const RequestLog = Type.Object(
 );
 export type RequestLog = Static<typeof RequestLog>;
 
-const headersOf = (message: string) =>
+const headersOf = (message: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), {
+    examples: [example],
     description: `Headers of the ${message}; an ellipsis in place of values that are not stored`,
   });
 
@@ -66,10 +67,21 @@ const headersOf = (message: string) =>
 const EXCHANGE = {
   client_address: nullable(text("IP address of the client", "203.0.113.7")),
   query: nullable(text("The query string")),
-  request_headers: nullable(headersOf("request")),
+  request_headers: nullable(headersOf("request", { authorization: "…", host: "…" })),
   request_body: nullable(text("The first 16,384 characters, without secrets")),
-  response_headers: nullable(headersOf("response")),
-  response_body: nullable(text("The first 16,384 characters, without secrets")),
+  response_headers: nullable(
+    headersOf("response", {
+      "request-id": "req_4Vf8aTqz0bKm2sNw9XyRcd",
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "…",
+    }),
+  ),
+  response_body: nullable(
+    text(
+      "The first 16,384 characters, without secrets",
+      '{"object":"list","data":[],"has_more":false,"next_cursor":null}',
+    ),
+  ),
 };
 const Exchange = Type.Object(EXCHANGE);
 export type RequestExchange = Static<typeof Exchange>;

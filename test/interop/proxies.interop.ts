@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
+import { get } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -10,6 +12,7 @@ import { apiOf } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
+import { SELF_SIGNED } from "../support/self-signed.ts";
 import { environmentOf, findProgram } from "./support/debian.ts";
 import { recordVersion } from "./support/tool-version.ts";
 
@@ -54,11 +57,15 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 /** Runs a proxy with the configuration of docs/proxies.md. Resolves with its URL once it sends requests on. */
-async function start(proxy: Proxy, change = (config: string) => config) {
+async function start(
+  proxy: Proxy,
+  change = (config: string, _folder: string) => config,
+  statusOf = async (url: string) => (await fetch(url)).status,
+) {
   const folder = mkdtempSync(join(tmpdir(), "service-proxy-"));
   const port = await freePort();
   const { text } = blocksOf("proxies.md").find(({ language }) => language === proxy.language)!;
-  const config = change(text)
+  const config = change(text, folder)
     .replaceAll("127.0.0.1:4010", new URL(platform.listenUrl).host)
     .replace(/(listen |bind )?:?8080/, (_all, word = "") => `${word}${word === "" ? ":" : "127.0.0.1:"}${port}`);
   const file = join(folder, "config");
@@ -76,7 +83,7 @@ async function start(proxy: Proxy, change = (config: string) => config) {
     await vi.waitFor(() => expect(child.exitCode ?? child.signalCode).not.toBeNull(), 20_000);
     rmSync(folder, { recursive: true, force: true });
   };
-  await vi.waitFor(async () => expect((await fetch(`${url}/healthz`)).status, complaints).toBe(200), 20_000);
+  await vi.waitFor(async () => expect(await statusOf(`${url}/healthz`), complaints).toBe(200), 20_000);
   return { url, stop };
 }
 
@@ -126,6 +133,30 @@ describe.each(Object.entries(PROXIES))("docs/proxies.md: %s", (_name, proxy) => 
     expect(await get(await keyFor("203.0.113.7/32"), { "X-Forwarded-For": "203.0.113.7" })).toBe(403);
     const { headers } = await api("GET", "/v1/api_keys?limit=1");
     expect(headers.get("link")).toContain(`<${running!.url}/v1/api_keys?`);
+  });
+});
+
+describe.each(["nginx", "HAProxy, as a reverse proxy"])("docs/proxies.md: %s", (name) => {
+  const proxy = PROXIES[name]!;
+  it.skipIf(proxy.program === undefined)("serves https with the lines for TLS", async () => {
+    const [, tls] = blocksOf("proxies.md").filter(({ language }) => language === proxy.language);
+    const withTls = (config: string, folder: string) => {
+      const files = { pem: join(folder, "cert.pem"), key: join(folder, "cert.key") };
+      writeFileSync(files.pem, SELF_SIGNED.cert + SELF_SIGNED.key);
+      writeFileSync(files.key, SELF_SIGNED.key);
+      const lines = tls!.text
+        .replace("443", "8080")
+        .replaceAll(/\S+\.(pem|key)\b/g, (_all, kind: keyof typeof files) => files[kind]);
+      return config.replace(/(listen 8080;|bind :8080)/, lines);
+    };
+    const securely = async (url: string) => {
+      const options = { ca: SELF_SIGNED.cert, servername: "platform.test", agent: false };
+      const [response] = (await once(get(url.replace("http:", "https:"), options), "response")) as [IncomingMessage];
+      response.resume();
+      return response.statusCode!;
+    };
+    const running = await start(proxy, withTls, securely);
+    await running.stop();
   });
 });
 

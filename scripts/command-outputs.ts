@@ -338,23 +338,23 @@ Failed     0
 Remaining  0`,
   },
   "service sandbox save": {
-    command: "service sandbox save failed-payment",
-    prints: `✓ Saved the sandbox as failed-payment
-Name     failed-payment
+    command: "service sandbox save two-customers",
+    prints: `✓ Saved the sandbox as two-customers
+Name     two-customers
 Objects  8
 Time     real time + 3 days
 Created  2026-11-27T10:24:59Z  (just now)`,
   },
   "service sandbox list": {
     command: "service sandbox list",
-    prints: `NAME            OBJECTS  CREATED
-failed-payment        8  just now`,
+    prints: `NAME           OBJECTS  CREATED
+two-customers        8  just now`,
   },
   "service sandbox restore": {
-    command: "service sandbox restore failed-payment --yes",
-    prints: `✓ Restored the sandbox to failed-payment
+    command: "service sandbox restore two-customers --yes",
+    prints: `✓ Restored the sandbox to two-customers
 Restored  2026-11-27T10:25:00Z  (just now)
-Snapshot  failed-payment`,
+Snapshot  two-customers`,
   },
   "service sandbox reset": {
     command: "service sandbox reset --yes",

@@ -3,7 +3,7 @@ import type { Command, Option } from "commander";
 import { declareCommand, definitionOf, fieldNamesOf, ParsedCommand, pathOf } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
-import { descriptionOf, usageOf } from "../src/cli/help-layout.ts";
+import { descriptionOf, textLines, usageOf } from "../src/cli/help-layout.ts";
 import { withCommandName } from "../src/cli/process-io.ts";
 import { commandPath, operationCommand } from "../src/contract/operation-commands.ts";
 import { OPERATIONS } from "../src/contract/operations.ts";
@@ -21,7 +21,7 @@ for (const { name, load } of listed) {
 process.stdout.write(
   `${[
     "# Commands",
-    "Examples begin with `npx service-cli`, which runs the package in your project; text says `service` for short.\n`npx service-cli <command> --help` shows the common flags of a command; this page has all. Flags and JSON output are\nstable; the wording of human output is not.",
+    "Copy the examples as they are printed: `npx service-cli` runs the package in your project. `npx service-cli <command> --help` shows\nthe common flags of a command, and this reference all of them. Flags and JSON output are stable; the wording of other output is not.",
     ...[...new Set(listed.map(({ group }) => group))].map((group) => {
       const commands = listed.filter((command) => command.group === group);
       const entries = commands.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`);
@@ -37,7 +37,8 @@ process.stdout.write(
     "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nchanged, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
     ...sections,
     ...Object.entries(TOPICS).map(
-      ([topic, { text }]) => `## Topic: ${topic}\n\n\`\`\`text needs service help\n${text.trim()}\n\`\`\``,
+      ([topic, { text }]) =>
+        `## Topic: ${topic}\n\n\`\`\`text needs service help\n${textLines(inProject(text.trim()), 80).join("\n")}\n\`\`\``,
     ),
   ].join("\n\n")}\n`,
 );
@@ -55,9 +56,9 @@ function describe(command: Command, level: number, guide = ""): string {
     command.description(),
     guide,
     operationsOf(pathOf(command)),
-    `\`\`\`text needs arguments\n${inProject(usageOf(command))}\n\`\`\``,
+    `Usage: \`${inProject(usageOf(command))}\``,
     operands.join("\n"),
-    examples.length === 0 ? "" : `\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
+    examples.length === 0 ? "" : `Examples:\n\n\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
     output === undefined ? "" : outputOf(output),
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fieldNamesOf(command)?.fields ?? []),
@@ -76,8 +77,8 @@ function operationsOf(path: string): string {
 }
 
 function outputOf({ command, meanwhile, prints }: Output): string {
-  const other = meanwhile === undefined ? "" : `\n# in another terminal: ${meanwhile}`;
-  return `\`\`\`sh needs a platform\n${inProject(command + other)}\n\`\`\`\n\n\`\`\`text needs a platform\n${inProject(prints)}\n\`\`\``;
+  const other = meanwhile === undefined ? "" : `, while another terminal runs \`${meanwhile}\``;
+  return inProject(`\`${command}\` prints${other}:\n\n\`\`\`text needs a platform\n${prints}\n\`\`\``);
 }
 
 /** Returns text with its commands as a reader types them who has the package in a project. */

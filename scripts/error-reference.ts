@@ -3,6 +3,7 @@ import { STATUS_CODES } from "node:http";
 import { EXIT_CODES } from "../src/cli/errors.ts";
 import { apiExitCode } from "../src/cli/failure.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
+import { textLines } from "../src/cli/help-layout.ts";
 import { ERROR_GUIDES } from "../src/contract/error-guides.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../src/contract/errors.ts";
 import { LIMITS } from "../src/contract/limits.ts";
@@ -108,11 +109,11 @@ process.stdout.write(
     "## API errors",
     `An error response has problem details (RFC 9457, \`${PROBLEM_MEDIA_TYPE}\`). The meaning of a \`code\` never changes. \`detail\` is for people and may be reworded, \`errors\` lists invalid fields, and \`type\` links to a page of the platform about the code.`,
     `\`\`\`json\n${JSON.stringify(exampleProblem(), null, 2)}\n\`\`\``,
-    "A 4xx response means that nothing was changed. After a 5xx response or none, the change may have been made. [Using the API](using-the-api.md#errors) says which requests to send again. The CLI does this for you.",
+    "A 4xx response means that nothing was changed. After a 5xx response or none, the change may have been made. [Using the API](using-the-api.md#error-handling) says which requests to send again. The CLI does this for you.",
     `The CLI exits with ${exitCodes()}. See [Exit codes](#exit-codes).`,
     ...STATUSES.map(describeStatus),
     "## Exit codes",
-    `\`\`\`text\n${TOPICS["exit-codes"]!.text.trim()}\n\`\`\``,
+    `\`\`\`text\n${textLines(TOPICS["exit-codes"]!.text.trim(), 80).join("\n")}\n\`\`\``,
     "## Delivery attempts",
     "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. `service deliveries get dlv_…` shows all attempts of a delivery.",
     table("Code", "Meaning", ATTEMPT_ERRORS),

@@ -63,20 +63,25 @@ export function formatHelp(
 
   function items<Item>(list: readonly Item[], parts: (item: Item) => [term: string, description: string]): string[] {
     const pairs = list.map(parts).map(([term, description]) => [term, runnable(description)] as const);
-    const termWidth = Math.max(...pairs.map(([term]) => term.length));
-    const available = width - termWidth - 4;
-    if (available < MIN_DESCRIPTION_WIDTH) {
-      return pairs.flatMap(([term, description]) => [
-        `  ${term}`,
-        ...wrapWords(description, width - 6).map((line) => `      ${line}`),
-      ]);
-    }
-    return pairs.flatMap(([term, description]) =>
-      wrapWords(description, available).map((line, i) =>
-        `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd(),
-      ),
-    );
+    return columns(pairs, width);
   }
+}
+
+/** Puts descriptions beside their terms, or below them if there is no room. */
+function columns(pairs: readonly (readonly [term: string, description: string])[], width: number): string[] {
+  const termWidth = Math.max(...pairs.map(([term]) => term.length));
+  const available = width - termWidth - 4;
+  if (available < MIN_DESCRIPTION_WIDTH) {
+    return pairs.flatMap(([term, description]) => [
+      `  ${term}`,
+      ...wrapWords(description, width - 6).map((line) => `      ${line}`),
+    ]);
+  }
+  return pairs.flatMap(([term, description]) =>
+    wrapWords(description, available).map((line, i) =>
+      `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd(),
+    ),
+  );
 }
 
 const COMMENTED = /^(.*\S)\s+(#.*)$/;
@@ -105,7 +110,7 @@ function exampleLines(example: string, width: number, hasRoom: boolean): { comme
 }
 
 /** Breaks a line between words. Further lines are indented more than the first one. */
-export function hanging(line: string, width: number): string[] {
+function hanging(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const indent = /^ */.exec(line)![0];
   const further = `${indent}    `;
@@ -118,6 +123,20 @@ function noteLines(notes: string, width: number): string[] {
   return blocks.flatMap((block) =>
     block.startsWith(" ") ? hanging(block, width) : wrapWords(block.trim().replaceAll("\n", " "), width),
   );
+}
+
+const TERM = String.raw`^ *\S.*?(?: {2,}|\n {6,})\S.*\n(?: {6,}\S.*\n)*`;
+
+/** Fits a text to the width: its lists of terms with descriptions, and what is between them. */
+export function textLines(text: string, width: number): string[] {
+  return `${text}\n`.split(new RegExp(`((?:${TERM})+)`, "m")).flatMap((part, i) => {
+    if (i % 2 === 0) return part === "" ? [] : noteLines(part.replace(/\n$/, ""), width);
+    const rows = part.match(new RegExp(TERM, "gm"))!.map((row) => row.trim().split(/ {2,}|\n */));
+    return columns(
+      rows.map(([term = "", ...description]) => [term, description.join(" ")]),
+      width,
+    );
+  });
 }
 
 /** Names the required flags, which Commander leaves out. */

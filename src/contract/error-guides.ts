@@ -21,7 +21,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "A field or query parameter has the wrong type or format, is out of range, missing, repeated or unknown. Unknown fields are rejected so that typos do not go unnoticed. Malformed HTTP requests get this code too.",
     remedy:
       "Read `errors`: each entry names a field, as a JSON pointer into the body (`/email`) or as `?name` for a query parameter, and says what is expected. Correct all of them and send the request again, with the same Idempotency-Key if it had one.",
-    guide: "[Errors](using-the-api.md#errors)",
+    guide: "[Error handling](using-the-api.md#error-handling)",
     example: {
       detail: "phone must be an E.164 phone number, + and digits only, such as +442071838750.",
       errors: [
@@ -198,7 +198,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "A bug, or a fault of the sandbox: `service faults list`. The platform has logged a bug with the request ID; the response contains no details on purpose.",
     remedy:
       "Send the request again with the same Idempotency-Key, which prevents a second effect. If it fails again, report the `request_id` to the operator of the platform.",
-    guide: "[Errors](using-the-api.md#errors)",
+    guide: "[Error handling](using-the-api.md#error-handling)",
     example: { detail: "Internal error. The platform has logged the cause." },
   },
   bad_gateway: {
@@ -218,7 +218,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The database is unavailable, full or too slow, or the platform is shutting down. Or a fault of the sandbox makes the request fail: `service faults list` shows it.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again, with the same Idempotency-Key if it had one.",
-    guide: "[Errors](using-the-api.md#errors)",
+    guide: "[Error handling](using-the-api.md#error-handling)",
     example: { detail: "The database is unavailable; nothing was changed." },
   },
   // Credentials, keys and apps

@@ -132,6 +132,8 @@ const ENTRIES = {
   createEvent: {
     route: "POST /v1/events",
     summary: "Create a custom event",
+    details:
+      "Tests a receiver with data that no API call produces: nothing else is changed, so the object in `data` need not exist. The event has it as `data.object`.",
     sandboxOnly: true,
     body: EventCreate,
     response: Event,
@@ -518,6 +520,7 @@ const ENTRIES = {
     route: "GET /v1/request_logs/{id}",
     summary: "Retrieve an API request",
     details: "Contains headers and bodies, without secrets, and the events that it caused.",
+    returns: { events: [] },
     response: RequestLogDetail,
     tool: "Retrieve an API request with its headers, bodies and the events it caused.",
     command: "service logs get {id}",
@@ -618,8 +621,8 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
   const schemas = OBJECT_SCHEMAS[kind];
   const path = pathOf(kind) as `/v1/${string}`;
   const one = withArticle(nounOf(kind));
-  const conflicts = Object.values<Field>(fields).flatMap((field) => (field.unique ? [takenCodeOf(field)] : []));
-  const errors = conflicts.length > 0 && { errors: [...new Set(conflicts)] };
+  const unique = Object.entries<Field>(fields).filter(([, field]) => field.unique);
+  const errors = unique.length > 0 && { errors: [...new Set(unique.map(([, field]) => takenCodeOf(field)))] };
   const described = (summary: string, change: string) => ({
     summary,
     tool: events.includes(change) ? `${summary}. Emits ${kind}.${change}.` : (true as const),
@@ -628,6 +631,9 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     [`create${label}`]: {
       route: `POST ${path}`,
       ...described(`Create ${one}`, "created"),
+      ...(unique.length > 0 && {
+        details: `A second one with the same ${unique.map(([name]) => `\`${name}\``).join(" or ")} returns 409.`,
+      }),
       body: schemas.create,
       response: schemas.object,
       ...errors,

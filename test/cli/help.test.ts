@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { declareCommand, ParsedCommand } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import { TOPICS } from "../../src/cli/commands/help/index.ts";
+import { textOf } from "../docs/pages.ts";
 import { runCli, spawnCli } from "../support/run-cli.ts";
 
 /** Returns the words that name each command of the program. */
@@ -37,10 +38,12 @@ describe("the help of every command", () => {
   });
 
   it.each(Object.keys(TOPICS))(
-    "fits the topic %s into 80 columns, under the name of the program, too",
+    "fits the topic %s into 80 columns, as docs/commands.md shows it with npx",
     async (topic) => {
       const { stdout } = await spawnCli(["help", topic], { env: { npm_command: "exec" } });
       expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+      const [, shown] = textOf("commands.md").split(`## Topic: ${topic}\n\n\`\`\`text needs service help\n`);
+      expect(stdout).toContain(shown!.split("```")[0]);
     },
   );
 
@@ -48,14 +51,13 @@ describe("the help of every command", () => {
     const help = async (...words: string[]) => (await runCli([...words, "--help"])).stdout;
     expect(await help()).not.toMatch(/^ {2}version /m);
     expect(await help("clock")).toMatch(/^ {2}cancel {2}/m);
-    expect(await help("orders", "complete")).not.toContain("--idempotency-key");
-    expect(await help("orders", "create")).toContain("--idempotency-key");
+    expect(await help("orders", "complete")).toContain("--idempotency-key");
     expect(await help("customers", "get")).not.toContain("Fields");
     expect(await help("customers", "list")).toContain("Fields");
     expect(await help("serve")).not.toContain("--drain-delay");
     expect(await help("serve")).toMatch(/^For \d+ more flags: service help serve --all$/m);
-    const { stdout } = await runCli(["help", "clock", "advance", "--all"]);
-    expect(stdout).toContain("--idempotency-key <key>");
+    const { stdout } = await runCli(["help", "serve", "--all"]);
+    expect(stdout).toContain("--drain-delay <seconds>");
     expect(stdout).not.toMatch(/more flags?:/);
     expect(await help("whoami")).not.toMatch(/more flags?:/);
     expect((await runCli(["version"])).exitCode).toBe(0);

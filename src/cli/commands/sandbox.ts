@@ -76,7 +76,7 @@ export const command: CommandDefinition = {
     },
     {
       name: "save",
-      about: "Save the objects, endpoints and time of the sandbox. A snapshot of the same name is replaced",
+      about: "Save the objects, endpoints and time of the sandbox; replaces a snapshot of the same name",
       args: [NAME],
       options: [IDEMPOTENCY_KEY],
       dryRun: true,

@@ -112,7 +112,7 @@ export function createVerb<Item extends { id: string }>(
   return {
     name: "create",
     about,
-    options: [...own, ...further, { ...IDEMPOTENCY_KEY, hidden: false }],
+    options: [...own, ...further, IDEMPOTENCY_KEY],
     dryRun: true,
     fields: "secret" in RESOURCES[kind] ? withSecret(kind as KindWith<"secret">, view) : view,
     examples,

@@ -310,11 +310,11 @@ export interface Idempotent {
   idempotencyKey?: string;
 }
 
-/** The flag of every command that creates or changes by POST. The help of those that create shows it. */
+/** The flag of every command that creates or changes by POST. */
 export const IDEMPOTENCY_KEY: Flag = flag(
   "--idempotency-key <key>",
   "Idempotency key, so that a retried command takes effect once",
-  { parse: parseIdempotencyKey, hidden: true },
+  { parse: parseIdempotencyKey },
 );
 
 /** Parses the flag's value: 1 to 255 visible ASCII characters, as the header allows. */

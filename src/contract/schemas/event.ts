@@ -60,7 +60,7 @@ export type Event = Static<typeof Event>;
 
 /** Sandbox only. `data` is the envelope's `data`, or the resource itself, which then becomes `data.object`. */
 export const EventCreate = parameters("EventCreate", "Parameters of a manually created event", {
-  type: formatted("event-type", "An event type, or one of your own, such as `invoice.sent`"),
+  type: formatted("event-type", "Type of the event"),
   data: snapshotOf("The object, or the whole `data` of the event, with `object`"),
 });
 export type EventCreate = Static<typeof EventCreate>;

@@ -5,10 +5,12 @@ import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
 import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestion } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { guidePath, hanging, rareFlags } from "../../help-layout.ts";
-import { wrapWords } from "../../terminal/wrap.ts";
+import { guidePath, rareFlags, textLines } from "../../help-layout.ts";
 
-/** Texts of `service help <topic>`, and the page of docs/ with more. */
+/**
+ * Texts of `service help <topic>`, and the page of docs/ with more. Two spaces, or the beginning of an indented line,
+ * separate a term from its description.
+ */
 export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> = {
   environment: {
     guide: "authentication.md",
@@ -16,40 +18,39 @@ export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> =
 Precedence of settings: flag, environment variable, service.yaml, profile,
 default. To see the source of each setting: service whoami
 
-SERVICE_API_KEY          API key to use instead of the profile's credential
-SERVICE_BASE_URL         URL of the platform's API
-                         (default: http://127.0.0.1:4010)
-SERVICE_AUTH_URL         URL of the OAuth server (default: the base URL)
-SERVICE_PROFILE          Profile to use (default: the current profile)
-SERVICE_CONFIG_DIR       Folder of settings and credentials (default:
-                         ~/.config/service, or $XDG_CONFIG_HOME/service)
-SERVICE_DATABASE         Database of \`service serve\`: SQLite file or PostgreSQL
-                         URL (default: a file in the data folder)
-SERVICE_MASTER_KEY       Key that encrypts the secrets stored by \`service serve\`
-                         (default: a file next to the database)
-SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks\` and
-                         \`service listen\`
-SERVICE_NO_INPUT         If set, disables prompts; same as --no-input. Where one
-                         would appear on a terminal, the command fails, and
-                         names the flag to pass instead
+SERVICE_API_KEY  API key to use instead of the profile's credential
+SERVICE_BASE_URL  URL of the platform's API (default: http://127.0.0.1:4010)
+SERVICE_AUTH_URL  URL of the OAuth server (default: the base URL)
+SERVICE_PROFILE  Profile to use (default: the current profile)
+SERVICE_CONFIG_DIR
+      Folder of settings and credentials (default: ~/.config/service, or
+      $XDG_CONFIG_HOME/service)
+SERVICE_DATABASE
+      Database of \`serve\`: SQLite file or PostgreSQL URL (default: a file in
+      the data folder)
+SERVICE_MASTER_KEY
+      Key that encrypts the secrets stored by \`serve\` (default: a file next to
+      the database)
+SERVICE_WEBHOOK_SECRET  Signing secret for \`webhooks\` and \`listen\`
+SERVICE_NO_INPUT
+      If set, disables prompts; same as --no-input. Where one would appear on a
+      terminal, the command fails, and names the flag to pass instead
 SERVICE_NO_UPDATE_NOTIFIER
-                         If set, disables update notices; same as
-                         \`service config set update_notices false\`
-NO_UPDATE_NOTIFIER, DO_NOT_TRACK
-                         If set, disable update notices too
-SERVICE_REGISTRY_URL     Package registry for the daily update check
-                         (default: https://registry.npmjs.org)
-CI                       If set, disables animations, the browser and update
-                         notices
-SERVICE_DEBUG            If set, prints requests and stack traces; same as
-                         --debug
-HTTPS_PROXY, HTTP_PROXY, NO_PROXY
-                         Proxy for hosts other than this machine
-NODE_EXTRA_CA_CERTS      File of additional certificate authorities to trust
-NO_COLOR                 If set, disables color; takes precedence over
-                         FORCE_COLOR
-FORCE_COLOR              Enables color in a pipe; 0 disables it
-TERM=dumb                Disables color and animations
+      If set, disables update notices; same as
+      \`config set update_notices false\`
+NO_UPDATE_NOTIFIER  If set, disables update notices, too
+DO_NOT_TRACK  If set, disables update notices, too
+SERVICE_REGISTRY_URL
+      Package registry for the daily update check (default:
+      https://registry.npmjs.org)
+CI  If set, disables animations, the browser and update notices
+SERVICE_DEBUG  If set, prints requests and stack traces; same as --debug
+HTTPS_PROXY, HTTP_PROXY  Proxy for hosts other than this machine
+NO_PROXY  Hosts to reach without the proxy
+NODE_EXTRA_CA_CERTS  File of additional certificate authorities to trust
+NO_COLOR  If set, disables color; takes precedence over FORCE_COLOR
+FORCE_COLOR  Enables color in a pipe; 0 disables it
+TERM=dumb  Disables color and animations
 
 Without a terminal there are no prompts: required flags are errors, changes in
 live mode and db restore require --yes, and those in the sandbox do not.
@@ -61,15 +62,15 @@ you. A stored key is sent only to the URL that it was stored for.
   "exit-codes": {
     guide: "errors.md",
     text: `
-0    Success
-1    Failure: the platform rejected a value or returned another error, or the
-     command failed. If requests had succeeded before, the error has their IDs
-2    Usage error: invalid flag, argument or combination; nothing was changed
-3    Not found (404)
-4    Not signed in (401)
-5    Forbidden (403)
-6    Rate limited, after retries (429)
-7    Cannot reach the platform, or the receiver of webhooks check or send
+0  Success
+1  Failure: the platform rejected a value or returned another error, or the
+      command failed. If requests had succeeded before, the error has their IDs
+2  Usage error: invalid flag, argument or combination; nothing was changed
+3  Not found (404)
+4  Not signed in (401)
+5  Forbidden (403)
+6  Rate limited, after retries (429)
+7  Cannot reach the platform, or the receiver of webhooks check or send
 129  The terminal was closed
 130  Interrupted by Ctrl-C
 143  Terminated
@@ -89,32 +90,33 @@ exit_code and a code such as usage, not_signed_in or refused.
     text: `
 Data is printed to stdout, everything else to stderr.
 
-On a terminal       Tables and aligned details, in color
-In a pipe           Lists: one line per item, tab-separated values, no header
-                    Objects: one line per field, name and value separated by a
-                    tab
-                    listen, webhooks capture and replay: one line per event and
-                    per attempt: time, status, type, ID, milliseconds, notes,
-                    response
---json              One JSON document: the API's object, or an array of objects
-                    for a list;
-                    streaming commands, and those with --count, print one object
-                    per line
---fields a,b        Only these fields, in JSON and in tables; dots select nested
-                    fields: metadata.plan. Names of the lines of an object in a
-                    pipe, such as environment, work as well. Commands that print
-                    no objects reject it
---jq EXPRESSION     Filters the JSON with jq, which need not be installed;
-                    strings are printed raw. Commands that print several kinds
-                    of lines reject it: listen, serve, dev, demo, capture, replay
--q, --quiet         IDs only, without notes: names where objects have no other ID,
-                    failed checks of doctor, status and check, the cause of
-                    why; with --json, the same JSON
--n, --dry-run       Prints the requests of a command that changes objects of the
-                    platform (method, URL and body) without sending them; for
-                    webhooks send the delivery, for db migrate the versions
+On a terminal  Tables and aligned details, in color
+In a pipe
+      A list has a line for each item, with tabs between its values and no
+      header. An object has a line for each field: its name, a tab, its value.
+      listen, webhooks capture and webhooks replay print a line for each event
+      and each attempt: time, status, type, ID, milliseconds, notes, response
+--json
+      The API's object, or an array of objects for a list. Streaming commands,
+      and those with --count, print a line for each object
+--fields a,b
+      Only these fields, in JSON and in tables. Dots select nested fields:
+      metadata.plan. Names of the lines of an object in a pipe, such as
+      environment, work as well. Commands that print no objects reject it
+--jq EXPRESSION
+      Filters the JSON with jq, which need not be installed, and prints strings
+      without quotes. Commands that print several kinds of lines reject it:
+      listen, serve, dev, demo, webhooks capture and webhooks replay
+-q, --quiet
+      IDs only, without notes. Names, if objects have no other ID; failed checks
+      of doctor; the status of check; the cause of why. With --json, the same
+      JSON
+-n, --dry-run
+      Prints the requests of a command that changes objects of the platform
+      (method, URL and body), and sends none. webhooks send prints the delivery,
+      db migrate the versions
 
-  service customers list --json --jq '.[] | select(.name == "Ada") | .email'
+  service customers list --json --jq '.[].email'
   id=$(service orders create --amount 1999 --currency EUR --quiet)
 `,
   },
@@ -135,8 +137,8 @@ A receiver must
   3. store the event's ID, and ignore an event that it has already processed,
   4. respond with 2xx within ${LIMITS.deliverySeconds} seconds, and do slow work afterwards.
 
-Any other response is retried: after 30 s, then with exponential backoff up to
-6 h, for 3 days. During a rotation the header has two v1 values, and either
+Any other response is retried for 3 days: after 30 seconds, then with waits that
+double up to 6 hours. During a rotation the header has two v1 values, and either
 secret verifies.
 
   import { verify } from "service-cli/webhooks";
@@ -144,23 +146,21 @@ secret verifies.
   const event = verify({ payload: rawBody, header, secrets });
 
 To try it locally:
-  service serve                                   run the platform
-  service listen --forward-to localhost:3000      forward events to your app
-  service trigger order.completed                 trigger an event
-  service webhooks verify --header … --payload …  find out why a signature fails
-  service webhooks check localhost:3000           grade a receiver
+  service serve  Run the platform
+  service listen --forward-to localhost:3000  Forward events to your app
+  service trigger order.completed  Trigger an event
+  service webhooks verify --help  Find out why a signature fails
+  service webhooks check localhost:3000  Grade a receiver
 
-For the webhooks of any provider, add --scheme stripe, github, shopify, slack,
-svix, standard, or one of service.yaml. These need no platform:
-  service webhooks check 3000/stripe --scheme stripe
-                                                  grade a receiver
-  service webhooks send 3000/stripe --scheme stripe
-                                                  send a signed delivery
-  service webhooks capture --forward-to 3000/stripe --record stripe.ndjson
-                                                  receive at the end of a tunnel
-  service webhooks replay stripe.ndjson --forward-to 3000/stripe
-                                                  send a recording again
-  service webhooks sign, verify                   for other providers: --scheme
+These commands need no platform. They handle the webhooks of any provider, with
+--scheme stripe, github, shopify, slack, svix, standard, or one of service.yaml:
+  service webhooks check 3000/stripe --scheme stripe  Grade a receiver
+  service webhooks send 3000/stripe --scheme stripe  Send a signed delivery
+  service webhooks capture --forward-to 3000/stripe --record log.ndjson
+      Receive at the end of a tunnel
+  service webhooks replay log.ndjson --forward-to 3000/stripe
+      Send a recording again
+  service webhooks sign --help  Sign a payload of yours
 `,
   },
 };
@@ -197,19 +197,6 @@ async function suggestNames(
   return (command.commands ?? []).map(({ name, about, summary = about }) => ({ value: name, description: summary }));
 }
 
-/** Breaks a line that is too long: in its second column if it has two, else between words. */
-function fitted(line: string, width: number): string[] {
-  if (line.length <= width) return [line];
-  const [start] = /^ *\S.*? {2,}(?=\S)/.exec(line) ?? [];
-  if (start === undefined) return line.startsWith(" ") ? hanging(line, width) : wrapWords(line, width);
-  const rest = line.slice(start.length);
-  if (start.length > width / 2) {
-    return [start.trimEnd(), " ".repeat(Math.max(4, Math.min(start.length, width - rest.length))) + rest];
-  }
-  const indent = " ".repeat(start.length);
-  return wrapWords(rest, width - start.length).map((text, at) => (at === 0 ? start : indent) + text);
-}
-
 function runHelp(names: readonly string[], { all }: { all?: true }, program: Command, context: Context): void {
   const [name] = names;
   // `help webhooks` is a topic, `help webhooks verify` a command.
@@ -217,10 +204,9 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
   if (topic !== undefined) {
     const isCommand = program.commands.some((command) => command.name() === name);
     const command = isCommand ? `For the command: service ${name} --help\n\n` : "";
-    const text = `${command}${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}`;
     const { output } = context;
-    const lines = output.runnable(text).split("\n");
-    return output.line(lines.flatMap((line) => fitted(line, output.width)).join("\n"));
+    const text = output.runnable(`${command}${topic.text.trim()}`);
+    return output.line([...textLines(text, output.width), "", `Guide: ${guidePath(topic.guide)}`].join("\n"));
   }
   const command = commandNamed(program, names);
   const unknown = names.find(

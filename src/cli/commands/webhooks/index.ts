@@ -84,7 +84,7 @@ export const command: CommandDefinition = {
         ...SIGNING,
         flag(
           "--payload <file>",
-          "File with a sample body. Each delivery sends a copy with a new ID; - for stdin (default: a sample of the provider)",
+          "File with a sample body, of which each delivery sends a copy with a new ID; - for stdin (default: a sample of the provider)",
         ),
         flag("-H, --header <header>", "Header of each delivery: 'Name: value' (repeatable)", { collect, default: [] }),
         flag("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}'),
@@ -96,7 +96,7 @@ export const command: CommandDefinition = {
         }),
         flag(
           "--type <type>",
-          "Event type of the sample. Choose one that the receiver processes (default: order.completed, or a usual one of the provider)",
+          "Event type of the sample, one that the receiver processes (default: order.completed, or a usual one of the provider)",
           { formerly: "--event" },
         ),
         pairsFlag("--set <path=value>", "Value to change in the sample or --payload: data.object.amount=500"),

@@ -59,7 +59,7 @@ The body of an error response is a problem document (RFC 9457). Programs decide 
 \`invalid_request\`, \`errors\` lists each invalid field.
 
 Send the same request again after a lost connection, 408, 429, 5xx or 409 \`idempotency_in_flight\`, after the seconds in
-\`Retry-After\`. After any other 4xx, correct it first: [what each response means](/docs/guides/using-the-api.html#errors).
+\`Retry-After\`. After any other 4xx, correct it first: [what each response means](/docs/guides/using-the-api.html#error-handling).
 
 Each operation lists its own errors. Any request can also get these:
 

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
 import { decideDevice, loginEnv, spawnLogin, startLogin } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
@@ -94,30 +95,40 @@ describe.concurrent("service login --device", () => {
 
   it.each([
     ["over SSH", { SSH_CONNECTION: "192.0.2.1 1 192.0.2.2 22", DISPLAY: ":0" }],
-    ["in CI", { CI: "true", DISPLAY: ":0" }],
     ["without a display", {}],
-    ["without a terminal", { DISPLAY: ":0" }],
   ])("is chosen automatically %s, with the reason", async (reason, environment) => {
-    const { stderr } = await runCli(["login", "--timeout", "1s"], {
+    const terminal = runInTerminal(["login", "--live", "--timeout", "1s"], {
       env: { ...loginEnv(on.platform, createConfigDir()), ...environment },
+      columns: 400,
     });
+    expect(await terminal.ended).toBe(1);
+    const text = terminal.text().replaceAll("\r", "");
     const { baseUrl } = on.platform;
     const { port } = new URL(baseUrl);
-    expect(stderr).toContain(
+    expect(text).toContain(
       `No browser can be opened ${reason}; to try it anyway, pass --browser.\n` +
         `Open this page in any browser, and check that it shows this code:\n  ${baseUrl}/oauth/device?user_code=`,
     );
-    expect(stderr).toContain(`forward the port first:\n  ssh -L ${port}:127.0.0.1:${port} USER@THIS_MACHINE\n`);
+    expect(text).toContain(`forward the port first:\n  ssh -L ${port}:127.0.0.1:${port} USER@THIS_MACHINE\n`);
   });
 
-  it("is required with --no-input", async () => {
-    const env = loginEnv(on.platform, createConfigDir());
-    expect(await runCli(["login", "--no-input"], { env })).toEqual({
-      exitCode: 2,
-      stdout: "",
-      stderr:
-        "Error: Cannot sign in without input\nPass --api-key-stdin, or --device to print a code that you enter in a browser.\n",
-    });
+  const REQUIRED =
+    "Cannot sign in without terminal input\n" +
+    "In scripts, pass --api-key-stdin or set SERVICE_API_KEY. To wait for someone with a browser, pass --device.";
+
+  it("is required without a terminal, even on a desktop", async () => {
+    const env = { ...loginEnv(on.platform, createConfigDir()), DISPLAY: ":0" };
+    expect(await runCli(["login"], { env })).toEqual({ exitCode: 2, stdout: "", stderr: `Error: ${REQUIRED}\n` });
+  });
+
+  it.each([
+    ["with --no-input", ["--no-input"], {}],
+    ["in CI", [], { CI: "true" }],
+  ])("is required %s", async (_where, flags, environment) => {
+    const env = { ...loginEnv(on.platform, createConfigDir()), ...environment };
+    const terminal = runInTerminal(["login", ...flags], { env, columns: 400 });
+    expect(await terminal.ended).toBe(2);
+    expect(terminal.text().replaceAll("\r", "")).toContain(REQUIRED);
   });
 
   it("cannot be combined with flags of the browser flow", async () => {

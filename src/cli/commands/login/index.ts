@@ -14,7 +14,7 @@ import type { Identity } from "../../../contract/schemas/account.ts";
 export const command: CommandDefinition = {
   name: "login",
   about:
-    "Sign in through the browser and store the session in a profile. Over SSH, in CI and without a display, shows a code to enter on another device instead.",
+    "Sign in through the browser and store the session in a profile. Asks for the environment, unless --live says it. Over SSH and without a display, shows a code to enter on another device instead.",
   options: [
     flag("--device", "Show a code to enter in a browser on any device"),
     flag("--browser", "Use a browser on this machine, even if none is detected"),

@@ -146,12 +146,13 @@ function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Cont
     }
     return { kind: "device", why: undefined };
   }
-  if (browser !== undefined) return { kind: "browser", open: browser };
-  if (!context.globals.input || context.env["SERVICE_NO_INPUT"]) {
-    throw new UsageError("Cannot sign in without input", {
-      hint: "Pass --api-key-stdin, or --device to print a code that you enter in a browser.",
+  if (browser !== undefined || callbackPort !== undefined) return { kind: "browser", open: browser ?? true };
+  // A script would wait for the code until it expires.
+  if (!context.interactive) {
+    throw new UsageError("Cannot sign in without terminal input", {
+      hint: "In scripts, pass --api-key-stdin or set SERVICE_API_KEY. To wait for someone with a browser, pass --device.",
     });
   }
-  const why = callbackPort === undefined ? whyNoBrowser(context) : undefined;
+  const why = whyNoBrowser(context);
   return why === undefined ? { kind: "browser", open: true } : { kind: "device", why };
 }

@@ -67,7 +67,7 @@ describe("service doctor", () => {
       /^API key from SERVICE_API_KEY is valid, with \d+ scopes; does not expire$/,
     );
     expect(of("signing_secrets").detail).toBe("no webhook endpoints");
-    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+, for the commands dev, demo, serve and db$/);
+    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+, for the commands dev, demo, serve, db and faults check$/);
     for (const id of ["settings_file", "settings_folder", "data_folder", "proxy", "clock"]) {
       expect(of(id)).toMatchObject({ status: "ok", advice: null });
     }

@@ -60,6 +60,25 @@ describe("a Node.js without SQLite", () => {
     expect(stdout).not.toContain("{");
   });
 
+  it("cannot check a client, which says so at once", async () => {
+    const { exitCode, stdout, stderr } = await spawnCli(["faults", "check", "--", "node", "-e", "1"], { env });
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^Error: This Node\.js \([^)]+\) has no SQLite built in\nUse Node\.js 22\.13 or later, or /);
+  });
+
+  it.each([
+    ["a warning for who needs no platform here", "platform: { url: https://api.example.com }", "warning"],
+    ["a failure in the folder of a platform", "platform: { port: auto }", "failed"],
+  ])("is %s", async (_what, content, status) => {
+    const cwd = mkdtempSync(join(tmpdir(), "service-driver-"));
+    writeFileSync(join(cwd, "service.yaml"), `${content}\n`);
+    const { stdout } = await spawnCli(["doctor", "--json", "--jq", '.[] | select(.id == "sqlite").status'], {
+      env,
+      cwd,
+    });
+    expect(stdout).toBe(`${status}\n`);
+  });
+
   it("fails to serve, and suggests the command that installs a driver for all commands", async () => {
     const refused = await spawnCli([...SERVE, "--json"], { env });
     expect([refused.exitCode, refused.stdout]).toEqual([1, ""]);
@@ -99,15 +118,18 @@ describe("a Node.js without SQLite", () => {
     expect(await accepted.ended).toBe(0);
   });
 
-  it.each([["demo"], ["dev"]])("asks in a terminal before %s, too", async (command) => {
-    const cwd = mkdtempSync(join(tmpdir(), "service-driver-"));
-    writeFileSync(join(cwd, "service.yaml"), "platform: { port: auto }\n");
-    const declined = runInTerminal([command], { env, cwd });
-    await declined.waitFor("Download it from npm? (Y/n)");
-    declined.type(`n${ENTER}`);
-    expect(await declined.ended).toBe(1);
-    expect(declined.text()).toMatch(/service(?:-cli)?\s+db\s+install-driver|bin\/service\.js db install-driver/);
-  });
+  it.each([[["demo"]], [["dev"]], [["faults", "check", "--", "true"]]])(
+    "asks in a terminal before %s",
+    async (command) => {
+      const cwd = mkdtempSync(join(tmpdir(), "service-driver-"));
+      writeFileSync(join(cwd, "service.yaml"), "platform: { port: auto }\n");
+      const declined = runInTerminal(command, { env, cwd });
+      await declined.waitFor("Download it from npm? (Y/n)");
+      declined.type(`n${ENTER}`);
+      expect(await declined.ended).toBe(1);
+      expect(declined.text()).toMatch(/service(?:-cli)?\s+db\s+install-driver|bin\/service\.js db install-driver/);
+    },
+  );
 
   it("leaves no files after a failed download, and reports the failure", async () => {
     const registry = {

@@ -6,6 +6,7 @@ import spawn from "cross-spawn";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { dataDirectory } from "../settings/read.ts";
+import { databaseError } from "./settings.ts";
 import { createFolder } from "../../files/folders.ts";
 import { DRIVER, driverFolder, loadSqlite } from "../../platform/index.ts";
 
@@ -46,6 +47,14 @@ export async function offerDriver(context: Context): Promise<void> {
   if (!(await prompts.confirm({ message, flag: "service db install-driver", isYes: true }))) return;
   await install(context);
   context.output.success(`Installed SQLite in ${driverFolder(env)}`);
+}
+
+/** Offers the driver, for commands that start a platform in another process. Throws UserError if it is still missing. */
+export async function requireDriver(context: Context): Promise<void> {
+  await offerDriver(context);
+  await sqliteVersion(context.env).catch((error: unknown) => {
+    throw databaseError(error, {});
+  });
 }
 
 function isPresent(env: Context["env"]): Promise<boolean> {

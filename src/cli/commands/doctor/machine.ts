@@ -92,14 +92,19 @@ async function nearestFolder(path: string): Promise<string> {
   return parent === path || (await modeOf(parent)) !== undefined ? parent : await nearestFolder(parent);
 }
 
-async function checkSqlite({ env }: Context): Promise<Finding> {
+const NEED_SQLITE = "dev, demo, serve, db and faults check";
+
+/** Who uses a platform on another machine needs no SQLite. */
+async function checkSqlite({ env, projectFolder }: Context): Promise<Finding> {
   const { sqliteVersion } = await import("../../database/driver.ts");
   try {
-    return ok(`${await sqliteVersion(env)}, for the commands dev, demo, serve and db`);
+    return ok(`${await sqliteVersion(env)}, for the commands ${NEED_SQLITE}`);
   } catch (error) {
-    return failed(
+    const { projectWithPlatform } = await import("../../project/platform.ts");
+    const isNeeded = projectWithPlatform(projectFolder) !== undefined;
+    return (isNeeded ? failed : warning)(
       (error as Error).message,
-      "Only the commands dev, demo, serve and db need SQLite. Use Node.js 22.13 or later, or run `service db install-driver`.",
+      `Only ${NEED_SQLITE} need SQLite, and tests with service-cli/testing. Use Node.js 22.13 or later, or run \`service db install-driver\`.`,
     );
   }
 }

@@ -4,6 +4,7 @@ import type { RequestLog, RequestLogDetail } from "../../../../contract/schemas/
 import { type Platform, startPlatform } from "../../../../testing/index.ts";
 import { seededRandom } from "../../../../relay/chaos.ts";
 import type { Context } from "../../../context.ts";
+import { requireDriver } from "../../../database/driver.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { ChildCommand } from "../../../process/foreground.ts";
 import { countsOf } from "../../../../receiver-check/check.ts";
@@ -28,6 +29,7 @@ export async function runCheck(flags: CheckFlags, command: readonly string[], co
   if (command.length === 0) {
     throw new UsageError("No command to run", { hint: "For example: service faults check -- npm test" });
   }
+  await requireDriver(context);
   const seed = flags.seed ?? randomInt(MAX_SEED);
   output.note(`Seed ${seed}. To repeat these faults, pass --seed ${seed}.`);
   const startedAt = performance.now();

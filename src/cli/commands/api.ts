@@ -59,6 +59,8 @@ async function runApi(method: Method, path: string, flags: Flags, context: Conte
   if (flags.paginate && method !== "GET") throw new UsageError("--paginate requires GET");
   if (method === "GET" && context.globals.dryRun) throw new UsageError("--dry-run: GET changes nothing");
   if (method === "DELETE") {
+    // A missing credential comes before the question.
+    await context.client();
     const id = path.split("/").at(-1) ?? path;
     await confirmDestruction(context, { id, consequence: `DELETE ${path} will be sent`, yes: flags.yes });
   }

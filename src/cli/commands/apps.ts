@@ -82,6 +82,7 @@ async function rotateSecret(context: Context, id: string, { yes }: { yes?: true 
   rejectQuiet(context, "oauth_app");
   await confirmDestruction(context, {
     id,
+    path: APPS.path,
     consequence: `The client secret of ${id} will stop working immediately`,
     yes,
   });

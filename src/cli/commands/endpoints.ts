@@ -154,6 +154,7 @@ async function runRotate(context: Context, id: string, { overlap, yes, idempoten
   if (overlap === 0) {
     await confirmDestruction(context, {
       id,
+      path: ENDPOINTS.path,
       consequence: `The old secret of ${id} will stop working immediately`,
       yes,
     });

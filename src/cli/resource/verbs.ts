@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath, type QueryValue } from "../../client/base-url.ts";
+import { ApiError, orIfFailed } from "../../client/errors.ts";
 import { listItems } from "../../client/pages.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { objectId, pointInTime, wholeNumber } from "../arguments/values.ts";
@@ -251,7 +252,7 @@ export function deleteVerb<Item extends object>({ command, exampleId, path, view
     fields: DELETED,
     examples: [`service ${command} delete ${exampleId}`],
     async run(context: Context, id: string, { yes }: { yes?: true }) {
-      await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
+      await confirmDestruction(context, { id, path, consequence: `The ${view.noun} ${id} will be deleted`, yes });
       const body = await context.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
       await showDeleted(context, `Deleted ${view.noun} ${id}`, body, DELETED);
     },
@@ -272,17 +273,27 @@ export async function showDeleted<Item extends object>(
 /** Skips what `confirmDestruction` asks. */
 export const YES_IN_LIVE: Flag = flag("--yes", "Skip the confirmation in live mode");
 
-/** Asks for confirmation in live mode: the user types the ID. Without a terminal, `--yes` is required. */
+/**
+ * Asks for confirmation in live mode: the user types the ID. Without a terminal, `--yes` is required. A missing credential
+ * and a missing object, at `path`, come before the question.
+ */
 export async function confirmDestruction(
   context: Context,
   {
     id,
+    path,
     consequence,
     yes,
     live = context.globals.live,
-  }: { id: string; consequence: string; yes: boolean | undefined; live?: boolean },
+  }: { id: string; path?: string; consequence: string; yes: boolean | undefined; live?: boolean },
 ): Promise<void> {
   if (!live || yes === true || context.globals.dryRun) return;
+  if (path !== undefined) {
+    await orIfFailed(context.request({ method: "GET", path: path + apiPath`/${id}` }), (error) => {
+      // A credential that may change objects need not be allowed to read them.
+      if (!(error instanceof ApiError && error.status === 403)) throw error;
+    });
+  }
   if (!context.interactive) {
     throw new UsageError(`${consequence} in live mode. Without a terminal, --yes is required`, {
       code: "confirmation_required",

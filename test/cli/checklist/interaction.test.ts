@@ -105,6 +105,16 @@ describe("a live deletion", () => {
     expect(await exists(id)).toBe(true);
   });
 
+  it.each([
+    ["credential", "", 4, "Not signed in"],
+    ["object", undefined, 3, 'The customer "cus_4Vf8aTqz0bKm2sNw9XyRcd" does not exist'],
+  ])("reports a missing %s before the question", async (_what, key = platform.liveKey, exitCode, message) => {
+    const session = inTerminal(["customers", "delete", "cus_4Vf8aTqz0bKm2sNw9XyRcd"], { SERVICE_API_KEY: key });
+    expect(await session.ended).toBe(exitCode);
+    expect(session.text()).toContain(message);
+    expect(session.text()).not.toContain("This is live mode");
+  });
+
   it("proceeds without a prompt with --yes", async () => {
     const id = await newCustomer();
     expect(await service("customers", "delete", id, "--yes")).toMatchObject({ exitCode: 0, stderr: "" });

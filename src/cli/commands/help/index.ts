@@ -43,7 +43,7 @@ DO_NOT_TRACK  If set, disables update notices, too
 SERVICE_REGISTRY_URL
       Package registry for the daily update check (default:
       https://registry.npmjs.org)
-CI  If set, disables animations, the browser and update notices
+CI  If set, disables animations, prompts, the browser and update notices
 SERVICE_DEBUG  If set, prints requests and stack traces; same as --debug
 HTTPS_PROXY, HTTP_PROXY  Proxy for hosts other than this machine
 NO_PROXY  Hosts to reach without the proxy
@@ -52,8 +52,8 @@ NO_COLOR  If set, disables color; takes precedence over FORCE_COLOR
 FORCE_COLOR  Enables color in a pipe; 0 disables it
 TERM=dumb  Disables color and animations
 
-Without a terminal there are no prompts: required flags are errors, changes in
-live mode and db restore require --yes, and those in the sandbox do not.
+Without a terminal there are no prompts: required flags are errors, and --yes is
+required by db restore and, in live mode, to delete, revoke or resend in bulk.
 
 Credentials are stored in config.json in the settings folder, readable only by
 you. A stored key is sent only to the URL that it was stored for.

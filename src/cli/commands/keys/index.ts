@@ -229,6 +229,7 @@ async function endKey(
   context: Context,
   { id, verb, yes }: { id: string; verb: "revoke" | "roll"; yes: boolean | undefined },
 ): Promise<ApiKey> {
-  await confirmDestruction(context, { id, consequence: `The API key ${id} will stop working immediately`, yes });
+  const consequence = `The API key ${id} will stop working immediately`;
+  await confirmDestruction(context, { id, path: KEYS.path, consequence, yes });
   return await callVerb<ApiKey>(context, KEYS, { id, verb });
 }

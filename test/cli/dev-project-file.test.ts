@@ -102,7 +102,7 @@ describe("commands in the folder of service.yaml", () => {
     const { exitCode, stderr } = await project.service(["trigger", "order.completed"], {
       SERVICE_API_KEY: on.platform.sandboxKey,
     });
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(4);
     expect(stderr).toContain(
       "The key from SERVICE_API_KEY was not sent: the URL https://evil.example comes only from service.yaml",
     );

@@ -220,7 +220,7 @@ it("sends tokens only to the origin that issued them", async () => {
   const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
     env: { SERVICE_CONFIG_DIR: dir },
   });
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(4);
   expect(stderr).toContain(`is for ${on.platform.baseUrl}; it is not sent to ${proxy.url}`);
   expect(proxy.count("/v1/customers")).toBe(0);
 });

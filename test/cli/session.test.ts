@@ -197,7 +197,7 @@ describe("a stored key", () => {
       await service(["whoami", "--base-url", trap.url]),
       await service(["whoami"], { SERVICE_BASE_URL: trap.url }),
     ]) {
-      expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(result).toMatchObject({ exitCode: 4, stdout: "" });
       expect(result.stderr).toContain(`is for ${platform.baseUrl}; it is not sent to ${trap.url}`);
     }
     expect(trap.requests).toEqual([]);

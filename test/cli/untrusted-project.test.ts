@@ -176,7 +176,7 @@ describe("a key and the port in service.yaml", () => {
     const project = await makeProject({ "service.yaml": `platform: { url: '${stranger.url}' }` });
     const key = { SERVICE_API_KEY: on.platform.sandboxKey };
     const message = `The key from SERVICE_API_KEY was not sent: the URL ${stranger.url} comes only from service.yaml`;
-    expect(await project.service(args, key)).toEqual(failsWith(message));
+    expect(await project.service(args, key)).toEqual(failsWith(message, 4));
     expect(stranger.credentials).toEqual([]);
     expect((await project.service(["dev", "trust", "--yes"])).exitCode).toBe(0);
     await project.service(args, key);
@@ -184,9 +184,25 @@ describe("a key and the port in service.yaml", () => {
     const other = await startStranger();
     project.write("service.yaml", platformAt(other.url));
     expect(await project.service(["customers", "list"], key)).toEqual(
-      failsWith(`was not sent: the URL ${other.url} comes only`),
+      failsWith(`was not sent: the URL ${other.url} comes only`, 4),
     );
     expect(other.credentials).toEqual([]);
+  });
+
+  it("need no further trust after the user's own dev init, until the file names another platform", async () => {
+    const project = await makeProject({});
+    const init = ["dev", "init", "--yes", "--forward-to", "app.example:3000", "--run", "none"];
+    expect(await project.service(init)).toMatchObject({ exitCode: 0 });
+    const dev = startDev(project);
+    await dev.waitFor("✓ Ready after");
+    const key = { SERVICE_API_KEY: on.platform.sandboxKey };
+    expect(await project.service(["customers", "list"], key)).toEqual(
+      failsWith("This platform has no API key with this value", 4),
+    );
+    const stranger = await startStranger();
+    project.write("service.yaml", platformAt(stranger.url));
+    expect(await project.service(["customers", "list"], key)).toEqual(failsWith("was not sent: the URL", 4));
+    expect(stranger.credentials).toEqual([]);
   });
 
   it("need the user's trust if service login stores a key from stdin", async () => {

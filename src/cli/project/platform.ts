@@ -22,7 +22,10 @@ export function findProjectPlatform(folder: string): ProjectPlatform | undefined
   const found = readProject(folder, "platform");
   if (found === undefined) return undefined;
   const { platform } = found.project;
-  if (platform?.url !== undefined) return { folder, baseUrl: withoutTrailingSlashes(platform.url), keys: undefined };
+  if (platform?.url !== undefined) {
+    const { origin } = new URL(platform.url);
+    return { folder, baseUrl: withoutTrailingSlashes(platform.url), trustName: origin, keys: undefined };
+  }
   const port = portOf(found.project, folder);
   if (port === undefined) {
     throw new UserError(`The platform of ${PROJECT_FILE} has not been started yet`, {
@@ -35,7 +38,7 @@ export function findProjectPlatform(folder: string): ProjectPlatform | undefined
   const keys = readKeys(databaseOf(found.project, folder), { folder, baseUrl });
   // Without the section, it is not known whether `service dev` starts a platform here.
   if (platform === undefined && keys === undefined) return undefined;
-  return { folder, baseUrl, keys };
+  return { folder, baseUrl, trustName: platform?.port === "auto" ? "auto" : baseUrl, keys };
 }
 
 /**

@@ -1,15 +1,25 @@
 import { shellCommand } from "../../contract/shell-command.ts";
 import { isThisMachine, parseTarget } from "../../relay/targets.ts";
-import { type Settings, trustIn } from "../settings/profiles.ts";
+import { type ProjectTrust, type Settings, trustIn } from "../settings/profiles.ts";
 import { PROJECT_FILE } from "./file.ts";
+import { findProjectPlatform } from "./platform.ts";
 import { ProjectFileError } from "./read.ts";
 import type { Project } from "./schema.ts";
 
 /** Returns the origins on other machines that the project file sends events to. */
-export function remoteReceivers({ forward: { to, routes = {} } = {} }: Project): string[] {
+function remoteReceivers({ forward: { to, routes = {} } = {} }: Project): string[] {
   const targets = [...(to === undefined ? [] : [to]), ...Object.values(routes)];
   const urls = targets.map((target) => parseTarget(String(target)).url);
   return [...new Set(urls.filter(({ hostname }) => !isThisMachine(hostname)).map(({ origin }) => origin))];
+}
+
+/** Returns what the project file of a folder uses. Until its first start, a platform of port `auto` has no URL. */
+export function trustOf(project: Project, folder: string): ProjectTrust {
+  const isAuto = project.platform?.port === "auto";
+  return {
+    platform: isAuto ? "auto" : (findProjectPlatform(folder)?.trustName ?? null),
+    receivers: remoteReceivers(project),
+  };
 }
 
 /** Returns the target on this machine that the project file sends events to. */

@@ -2,7 +2,7 @@ import type { Environment } from "../../contract/environments.ts";
 import { lookUp } from "../../contract/ids.ts";
 import { serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { parseUrl } from "../../network/parse-url.ts";
-import { NotSignedInError, UsageError, UserError } from "../errors.ts";
+import { EXIT_CODES, NotSignedInError, UsageError, UserError } from "../errors.ts";
 import { PROJECT_FILE } from "../project/file.ts";
 import {
   loginCommand,
@@ -48,6 +48,8 @@ interface TargetSources {
 export interface ProjectPlatform {
   folder: string;
   baseUrl: string;
+  /** Its origin, or `auto` if its port is chosen here, as `service dev trust` stores it. */
+  trustName: string;
   /** The first keys of the database that `service dev` uses, and the file that contains them. */
   keys: (Record<Environment, string> & { file: string }) | undefined;
 }
@@ -114,13 +116,14 @@ export function assertTrusted(
   if (baseUrl.source !== "project" || project === undefined) return;
   if (key === project.keys?.sandbox || key === project.keys?.live) return;
   const withoutProject = profileNamed(settings, profile.value)?.base_url ?? DEFAULT_BASE_URL;
-  const allowed = [originOf(withoutProject), trustIn(settings, project.folder).platform];
-  if (allowed.includes(originOf(baseUrl.value))) return;
+  if (originOf(withoutProject) === originOf(baseUrl.value)) return;
+  if (trustIn(settings, project.folder).platform === project.trustName) return;
   throw new UserError(
     `The key from ${name} was not sent: the URL ${baseUrl.value} comes only from ${PROJECT_FILE}, which you have not trusted yet`,
     {
       hint: `If you trust that platform, run \`service dev trust\`, or set SERVICE_BASE_URL=${shellWord(baseUrl.value)} too.`,
       code: "other_origin",
+      exitCode: EXIT_CODES.notSignedIn,
     },
   );
 }
@@ -211,6 +214,7 @@ function storedCredential(
       {
         hint: `Pass a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: ${shellCommand`service login --profile NAME --base-url ${baseUrl.value}`}`,
         code: "other_origin",
+        exitCode: EXIT_CODES.notSignedIn,
       },
     );
   }

@@ -31,9 +31,9 @@ export interface Profile {
   credentials: Partial<Record<Environment, StoredCredential>>;
 }
 
-/** Origins that only a project file names. */
+/** Origins that only a project file names, and that the user allowed. */
 export interface ProjectTrust {
-  /** Receives the user's key. */
+  /** Receives the user's key; `auto` is the one that `service dev` starts at a port that it chooses. */
   platform: string | null;
   /** Receive events. */
   receivers: readonly string[];

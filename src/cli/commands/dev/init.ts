@@ -8,10 +8,12 @@ import { parseTarget } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { PROJECT_DEFAULTS, PROJECT_FILE } from "../../project/file.ts";
+import { trustOf } from "../../project/remote-receivers.ts";
 import { outsideOf } from "../../project/safe-files.ts";
 import { databaseOf, OWN_FOLDER } from "../../project/platform.ts";
 import { FORMATS, parseProject } from "../../project/read.ts";
 import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
+import { withTrust } from "../../settings/profiles.ts";
 
 export interface InitFlags {
   port?: string;
@@ -40,6 +42,8 @@ export async function runInit(flags: InitFlags, context: Context): Promise<void>
   const project = parseProject(text, cwd) ?? {};
   await replaceDurably(path, text, 0o644);
   prepareFolder(project, text, cwd);
+  // The user has just named its hosts.
+  await context.updateSettings((settings) => withTrust(settings, cwd, trustOf(project, cwd)));
   const ignored = ignoreEnvFile(project, cwd);
   if (output.json) return await output.document({ file: path, project });
   if (!output.terminal) return output.line(path);

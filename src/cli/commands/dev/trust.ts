@@ -1,10 +1,12 @@
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file.ts";
-import { remoteReceivers } from "../../project/remote-receivers.ts";
+import { trustOf } from "../../project/remote-receivers.ts";
 import { type ProjectTrust, withTrust } from "../../settings/profiles.ts";
 import { printable } from "../../terminal/printable.ts";
 import { requireProject } from "./run.ts";
+
+const OWN_PLATFORM = "the platform that `service dev` starts in this folder";
 
 /** `service dev trust`: allows the hosts that the project file contains now, but not those added later. */
 export async function runTrust({ yes, revoke }: { yes?: true; revoke?: true }, context: Context): Promise<void> {
@@ -15,15 +17,10 @@ export async function runTrust({ yes, revoke }: { yes?: true; revoke?: true }, c
     if (output.json) return await output.document({ folder: cwd, ...nothing });
     return output.success(`${PROJECT_FILE} may use no other machine`);
   }
-  const { project } = requireProject(context);
-  // Until its first start, a platform on this machine has no port.
-  const platform = project.platform?.port === "auto" ? undefined : await context.project();
-  const trust: ProjectTrust = {
-    platform: platform === undefined ? null : new URL(platform.baseUrl).origin,
-    receivers: remoteReceivers(project),
-  };
+  const trust = trustOf(requireProject(context).project, cwd);
+  const { platform } = trust;
   const uses = [
-    ...(trust.platform === null ? [] : [`send your API key to ${trust.platform}`]),
+    ...(platform === null ? [] : [`send your API key to ${platform === "auto" ? OWN_PLATFORM : platform}`]),
     ...trust.receivers.map((origin) => `send events to ${origin}`),
   ].map(printable);
   if (uses.length > 0 && !yes) {

@@ -58,8 +58,10 @@ function describe(command: Command, level: number, guide = ""): string {
     operationsOf(pathOf(command)),
     `Usage: \`${inProject(usageOf(command))}\``,
     operands.join("\n"),
-    examples.length === 0 ? "" : `Examples:\n\n\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
-    output === undefined ? "" : outputOf(output),
+    examples.length === 0
+      ? ""
+      : `${examples.length === 1 ? "Example" : "Examples"}:\n\n\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
+    output === undefined ? "" : outputOf(output, examples),
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fieldNamesOf(command)?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),
@@ -76,9 +78,10 @@ function operationsOf(path: string): string {
   return routes.length === 0 ? "" : `API: ${routes.join(", ")}`;
 }
 
-function outputOf({ command, meanwhile, prints }: Output): string {
+function outputOf({ command, meanwhile, prints }: Output, examples: readonly string[]): string {
+  const subject = examples.length === 1 && examples[0] === command ? "It" : `\`${command}\``;
   const other = meanwhile === undefined ? "" : `, while another terminal runs \`${meanwhile}\``;
-  return inProject(`\`${command}\` prints${other}:\n\n\`\`\`text needs a platform\n${prints}\n\`\`\``);
+  return inProject(`${subject} prints${other}:\n\n\`\`\`text needs a platform\n${prints}\n\`\`\``);
 }
 
 /** Returns text with its commands as a reader types them who has the package in a project. */

@@ -58,7 +58,7 @@ function describe(operation: Operation, schemas: Schemas): Json {
 function needsOf({ scope, session, sandboxOnly }: Operation): string {
   if (session !== undefined) {
     const who = session === "owner" ? "an owner of the account" : "a person";
-    return `Requires ${who} who is signed in to the dashboard, not a key or token.`;
+    return `Requires ${who} who is signed in to the dashboard, not a key or token, so there is no sample.`;
   }
   const needs = scope === null ? "Accepts any valid credential." : `Requires the scope \`${scope}\`.`;
   return sandboxOnly === true ? `${needs} Works in the sandbox only.` : needs;

@@ -1,4 +1,5 @@
 import { matchesSubscriptions } from "../../contract/event-types.ts";
+import { timeOfId } from "../../contract/ids.ts";
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
@@ -26,8 +27,10 @@ export interface Outcome {
   eventId: string;
   eventType: string;
   ack: Omit<Ack, "seq">;
-  /** Unix milliseconds. */
+  /** Real time, in Unix milliseconds. */
   at: number;
+  /** When the event was sent, in real time, and its ID in the log; undefined if a person sent it again. */
+  sent?: { id: string; at: number };
   /** True if the event was acknowledged before: it is recorded only if its delivery is. */
   isResend?: true;
 }
@@ -47,6 +50,8 @@ export class AckRecorder {
   readonly #tools: LogTools;
   readonly #listener: Listener;
   readonly #undelivered: UndeliveredEvents;
+  /** How far the environment's clock was ahead when outcomes were last recorded. */
+  #offset: number;
   #waiting: Outcome[] = [];
   #recording: Promise<void> | undefined;
   /** Ends the wait for more outcomes. */
@@ -55,8 +60,10 @@ export class AckRecorder {
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
 
-  constructor(tools: LogTools, listener: Listener, undelivered: UndeliveredEvents) {
+  /** `offset`: how far the environment's clock is ahead of real time, in milliseconds. */
+  constructor(tools: LogTools, listener: Listener, undelivered: UndeliveredEvents, offset: number) {
     this.#tools = tools;
+    this.#offset = offset;
     this.#listener = listener;
     this.#undelivered = undelivered;
   }
@@ -122,7 +129,7 @@ export class AckRecorder {
       const { tenant, ...known } = this.#listener;
       const listener = { ...known, environment: tenant.environment };
       try {
-        await database.write(
+        this.#offset = await database.write(
           async (tx) => {
             const { id, environment } = listener;
             // Other connections of the same device may record outcomes of the same events.
@@ -130,10 +137,11 @@ export class AckRecorder {
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });
             for (const outcomes of oncePerEvent(batch)) {
-              const shifted = outcomes.map((outcome) => ({ ...outcome, at: outcome.at + offset }));
+              const shifted = outcomes.map((one) => ({ ...one, at: one.at + offsetOf(one, this.#offset, offset) }));
               const fresh = mayBeRecorded ? await withoutRecorded(tx, listener, shifted) : shifted;
               await recordAll(tx, listener, fresh, newId);
             }
+            return offset;
           },
           { isolation: "read committed" },
         );
@@ -168,6 +176,15 @@ export class AckRecorder {
       });
     });
   }
+}
+
+/**
+ * Returns how far the clock was ahead when an event was sent, given two offsets before and after it: an advance may
+ * have moved the clock by hours meanwhile. The event was sent at its own time, unless it had waited.
+ */
+function offsetOf({ sent }: Outcome, before: number, after: number): number {
+  if (before === after || sent === undefined) return after;
+  return Math.min(after, Math.max(before, timeOfId(sent.id) - sent.at));
 }
 
 /** Whose outcomes are recorded, and in which environment. */

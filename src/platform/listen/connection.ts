@@ -25,6 +25,8 @@ const MAX_FRAME_LENGTH = 256 * 1024;
 interface UnacknowledgedEvent {
   id: string;
   type: string;
+  /** Its ID in the log, and when it was sent. */
+  sent: { id: string; at: number };
   bytes: number;
   /** True if the sandbox was reset since: its outcome is recorded nowhere. */
   isGone: boolean;
@@ -182,7 +184,8 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     this.#unacknowledged.delete(ack.seq);
     this.#window.acknowledged(ack.seq, event.bytes, ack.duration_ms);
     if (event.isGone) return;
-    this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#tools.clock.now() });
+    const { id, type, sent } = event;
+    this.#recorder.add({ eventId: id, eventType: type, ack, sent, at: this.#tools.clock.now() });
   }
 
   /** None while the client is slow: `drain` continues. */
@@ -211,6 +214,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
   #sendFrame(events: readonly LoggedEvent[], index: number): void {
     const items: string[] = [];
     let length = 0;
+    const at = this.#tools.clock.now();
     for (const { id, type, body, replayId } of events.slice(index, index + LIMITS.eventsPerFrame)) {
       const cursor = replayId === undefined ? "" : `"cursor":"${replayId}",`;
       const item = `{"seq":${this.#sent + 1},"id":"${id}","type":"${type}",${cursor}"body":${JSON.stringify(body)}}`;
@@ -218,7 +222,8 @@ export class ListenerConnection implements LogClient, Watched, Reader {
       if (items.length > 0 && length > MAX_FRAME_LENGTH) break;
       items.push(item);
       this.#sent += 1;
-      this.#unacknowledged.set(this.#sent, { id, type, bytes: item.length, isGone: false });
+      const sent = { id: replayId ?? id, at };
+      this.#unacknowledged.set(this.#sent, { id, type, sent, bytes: item.length, isGone: false });
       this.#window.sent(this.#sent, item.length);
     }
     this.#socket.send(`{"frame":"events","events":[${items.join()}]}`);

@@ -62,6 +62,8 @@ interface Granted {
   listener: Listener;
   window: number;
   start: Start;
+  /** How far the environment's clock is ahead of real time, in milliseconds. */
+  offset: number;
   secret: string;
   /** How many others listen to the environment. */
   others: number;
@@ -98,11 +100,12 @@ export function createListenServer(
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
     const { now } = await tools.time.read(tools.database, tenant);
+    const offset = now - tools.clock.now();
     const start = await findStart(tools.database, tenant.environment, query.after, now);
     const { id, secret } = await openListener(tools, caller, deviceOf(request));
     const listener: Listener = { id, tenant, subscriptions, targets: [], connectedAt: tools.clock.now() };
     const others = await registry.enter(listener, stream);
-    return { caller, listener, window: query.window ?? LIMITS.listenWindowDefault, start, secret, others };
+    return { caller, listener, window: query.window ?? LIMITS.listenWindowDefault, start, offset, secret, others };
   };
 
   /**
@@ -119,11 +122,11 @@ export function createListenServer(
   };
 
   const open = (handshake: Handshake, granted: Granted, socket: WebSocket, stream: Duplex) => {
-    const { caller, listener, window, start, secret, others } = granted;
+    const { caller, listener, window, start, offset, secret, others } = granted;
     const { subscriptions } = listener;
     const { tenant } = caller;
     recordHandshake(tools, handshake, 101);
-    const recorder = new AckRecorder(tools, listener, undelivered);
+    const recorder = new AckRecorder(tools, listener, undelivered, offset);
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const setTargets = (targets: readonly ListenTarget[]) => (listener.targets = targets);
     const settings = { tenant, types, window, start, setTargets };

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { advanceClock } from "../../support/advance-clock.ts";
 import { systemClock } from "../../../src/platform/ports.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { listenTo } from "./support/listen-socket.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const DAY = 86_400;
@@ -329,6 +330,30 @@ describe("advancing", () => {
     expect((await platform.live("GET", "/v1/deliveries")).body.data).toMatchObject([
       { attempt_count: 1, status: "pending" },
     ]);
+  });
+
+  it("keeps a listener's delivery at the time of its event if the clock moves before it is reported", async () => {
+    const listener = await listenTo(platform.baseUrl, platform.sandboxKey);
+    await createCustomers(1);
+    await listener.until(1);
+    await advance(DAY);
+    listener.ack(1);
+    const deliveries = async () => (await platform.api("GET", "/v1/deliveries")).body.data;
+    await expect.poll(async () => (await deliveries()).length).toBe(1);
+    const [delivery] = await deliveries();
+    const event = (await platform.api("GET", `/v1/events/${delivery.event}`)).body;
+    const [{ at }] = (await platform.api("GET", `/v1/deliveries/${delivery.id}`)).body.attempts;
+    for (const time of [delivery.created, at]) {
+      expect(seconds(time) - seconds(event.created)).toBeGreaterThanOrEqual(0);
+      expect(seconds(time) - seconds(event.created)).toBeLessThan(DAY / 2);
+    }
+    await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    await listener.until(2);
+    listener.ack(2);
+    await expect.poll(async () => (await deliveries()).length).toBe(2);
+    const [later] = await deliveries();
+    expect(seconds(later.created) - seconds(event.created)).toBeGreaterThanOrEqual(DAY);
+    await listener.close();
   });
 
   it("continues after a restart from where it stopped", async () => {

@@ -4,10 +4,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { resetSandbox } from "../src/platform/domain/sandbox.ts";
 import type { RequestContext } from "../src/platform/domain/request-context.ts";
-import { isPostgresUrl } from "../src/platform/storage/database-url.ts";
-import type { Queries, Transaction } from "../src/platform/storage/database.ts";
+import { isPostgresUrl, type Queries, type Transaction } from "../src/platform/storage/database.ts";
 import { openDatabase } from "../src/platform/storage/open-database.ts";
-import { openSqliteReader } from "../src/platform/storage/sqlite/reader.ts";
+import { openSqliteReader } from "../src/platform/storage/sqlite/open.ts";
 import { fillEvents } from "./fill-events.ts";
 
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

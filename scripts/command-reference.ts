@@ -5,7 +5,7 @@ import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, textLines, usageOf } from "../src/cli/help-layout.ts";
 import { withCommandName } from "../src/cli/process-io.ts";
-import { commandPath, operationCommand } from "../src/contract/operation-commands.ts";
+import { commandPath, operationCommand } from "../src/platform/api/docs/reference/samples.ts";
 import { OPERATIONS } from "../src/contract/operations.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
 import { COMMAND_GUIDES } from "./command-guides.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../client/errors.ts";
 import { pathOf } from "../contract/resources.ts";
-import type { TestClock } from "../contract/schemas/test-clock.ts";
+import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { secondsOf } from "./arguments/values.ts";
 import type { Context } from "./context.ts";

@@ -2,15 +2,15 @@ import type { TObject } from "typebox";
 import type { ErrorCode } from "./errors.ts";
 import {
   type Field,
-  nounOf,
   kindOfPath,
+  nounOf,
   nounsOf,
   OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   resourceOf,
-  withArticle,
   takenCodeOf,
+  withArticle,
 } from "./resources.ts";
 import {
   DeletedSession,
@@ -33,9 +33,16 @@ import { DeletedOAuthApp, OAuthApp, OAuthAppCreate, OAuthAppList, OAuthAppUpdate
 import { ListQuery } from "./schemas/fields.ts";
 import { OBJECT_SCHEMAS } from "./schemas/objects.ts";
 import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "./schemas/request-log.ts";
-import { Sandbox, SandboxReset, Snapshot, SnapshotCreate, SnapshotList } from "./schemas/sandbox.ts";
+import {
+  Sandbox,
+  SandboxReset,
+  Snapshot,
+  SnapshotCreate,
+  SnapshotList,
+  TestClock,
+  TestClockAdvance,
+} from "./schemas/sandbox.ts";
 import { Statistics, StatisticsQuery } from "./schemas/statistics.ts";
-import { TestClock, TestClockAdvance } from "./schemas/test-clock.ts";
 import {
   DeletedWebhookEndpoint,
   EndpointPing,

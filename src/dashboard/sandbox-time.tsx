@@ -1,7 +1,7 @@
 import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
-import type { TestClock } from "../contract/schemas/test-clock.ts";
+import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { withQuery } from "./api/call.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";

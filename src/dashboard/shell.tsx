@@ -5,7 +5,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { capitalized } from "../contract/words.ts";
 import type { Identity, Session } from "../contract/schemas/account.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
-import type { TestClock } from "../contract/schemas/test-clock.ts";
+import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { useCall } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
 import { useQuery } from "./api/store.ts";

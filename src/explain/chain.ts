@@ -8,7 +8,7 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../contract/schemas/event.ts";
 import type { RequestLog, RequestLogDetail } from "../contract/schemas/request-log.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
-import type { TestClock } from "../contract/schemas/test-clock.ts";
+import type { TestClock } from "../contract/schemas/sandbox.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { exampleOf, lastAttempted } from "./attempts.ts";
 import { type Missing, NOTHING } from "./missing.ts";

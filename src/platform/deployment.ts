@@ -6,9 +6,8 @@ import { assertMasterKey, createVault, hasMasterKey, loadMasterKeyFile, parseMas
 import { MasterKeyError } from "./errors.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock } from "./ports.ts";
-import { type Database, StorageOpenError } from "./storage/database.ts";
+import { type Database, isPostgresUrl, StorageOpenError } from "./storage/database.ts";
 import { alignLog } from "./storage/event-log.ts";
-import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
 import { findSetting, insertSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
 import type { With } from "./tools.ts";

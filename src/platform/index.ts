@@ -4,13 +4,13 @@
  */
 export type { DeploymentSettings } from "./deployment.ts";
 export * from "./errors.ts";
-export type { DatabaseStatus } from "./maintenance/status.ts";
+export type { DatabaseStatus } from "./maintenance/check.ts";
 export type { McpExchange } from "./api/mcp.ts";
 export type { Activity } from "./observability/activity.ts";
 export type { LogLevel } from "./observability/json-log.ts";
 export type { Log } from "./ports.ts";
 export type { Platform, PlatformSettings } from "./start.ts";
-export { describeDatabase, isPostgresUrl } from "./storage/database-url.ts";
+export { describeDatabase, isPostgresUrl } from "./storage/database.ts";
 export { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "./storage/database.ts";
 export type { DatabaseSettings } from "./storage/open-database.ts";
 export type { FileCheck } from "./storage/sqlite/file-health.ts";
@@ -26,7 +26,7 @@ function lazy<Module, Name extends keyof Module>(load: () => Promise<Module>, na
 export const startPlatform = lazy(() => import("./start.ts"), "startPlatform");
 export const openDatabase = lazy(() => import("./storage/open-database.ts"), "openDatabase");
 export const openReader = lazy(() => import("./storage/open-database.ts"), "openReader");
-export const statusOf = lazy(() => import("./maintenance/status.ts"), "statusOf");
+export const statusOf = lazy(() => import("./maintenance/check.ts"), "statusOf");
 export const checkDatabase = lazy(() => import("./maintenance/check.ts"), "checkDatabase");
 export const backUp = lazy(() => import("./maintenance/backup.ts"), "backUp");
 export const restore = lazy(() => import("./maintenance/restore.ts"), "restore");

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
-import type { TestClock } from "../../src/contract/schemas/test-clock.ts";
+import type { TestClock } from "../../src/contract/schemas/sandbox.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";

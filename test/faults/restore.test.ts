@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { shellWord } from "../../src/contract/shell-command.ts";
-import { openSqliteReader } from "../../src/platform/storage/sqlite/reader.ts";
+import { openSqliteReader } from "../../src/platform/storage/sqlite/open.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../support/api.ts";
 import { startPlatformOn } from "../support/platform.ts";

@@ -335,7 +335,7 @@ describe("the rows of a sandbox that was reset", () => {
   afterAll(() => platform.close());
 
   it("are removed in the background, and its number after some minutes", async () => {
-    const { openSqliteReader } = await import("../../src/platform/storage/sqlite/reader.ts");
+    const { openSqliteReader } = await import("../../src/platform/storage/sqlite/open.ts");
     const receiver = await startScriptedReceiver((_request, response) => response.writeHead(500).end());
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
     for (let i = 0; i < 40; i++) {

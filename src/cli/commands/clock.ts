@@ -1,7 +1,7 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pathOf } from "../../contract/resources.ts";
-import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
+import type { TestClock, TestClockAdvance } from "../../contract/schemas/sandbox.ts";
 import { counted } from "../../contract/words.ts";
 import { duration } from "../arguments/values.ts";
 import type { CommandDefinition } from "../command.ts";

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 import {
   changes,
   Created,
+  createSchemas,
   idOf,
   listOf,
   Livemode,
@@ -14,6 +14,8 @@ import {
   secretShownOnce,
   text,
   timestamp,
+  updateSchemas,
+  valueSchemas,
 } from "./fields.ts";
 
 const { name, ...others } = valueSchemas("api_key");

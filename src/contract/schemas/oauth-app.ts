@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 import {
   changes,
   Created,
+  createSchemas,
   deleted,
   idOf,
   listOf,
@@ -13,6 +13,8 @@ import {
   parameters,
   secretShownOnce,
   text,
+  updateSchemas,
+  valueSchemas,
 } from "./fields.ts";
 
 const { name, ...others } = valueSchemas("oauth_app");

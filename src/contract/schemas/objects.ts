@@ -15,9 +15,10 @@ import {
 import {
   changes,
   Created,
-  SEARCH_FILTERS,
+  createSchemas,
   deleted,
   idOf,
+  inputSchema,
   listOf,
   listQuery,
   Livemode,
@@ -27,9 +28,12 @@ import {
   named,
   objectOf,
   parameters,
+  SEARCH_FILTERS,
   text,
+  updateSchemas,
+  valueSchema,
+  valueSchemas,
 } from "./fields.ts";
-import { createSchemas, inputSchema, updateSchemas, valueSchema, valueSchemas } from "./field-schemas.ts";
 import type { IdKind } from "../ids.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 import { capitalized } from "../words.ts";

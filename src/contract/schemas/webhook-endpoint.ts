@@ -4,6 +4,7 @@ import { LIMITS } from "../limits.ts";
 import {
   changes,
   Created,
+  createSchemas,
   deleted,
   formatted,
   group,
@@ -19,8 +20,9 @@ import {
   secretShownOnce,
   several,
   timestamp,
+  updateSchemas,
+  valueSchemas,
 } from "./fields.ts";
-import { createSchemas, updateSchemas, valueSchemas } from "./field-schemas.ts";
 
 const { status, ...values } = valueSchemas("webhook_endpoint");
 

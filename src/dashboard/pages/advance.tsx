@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
-import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import type { TestClock } from "../../contract/schemas/sandbox.ts";
 import { useCall } from "../api/call.ts";
 import { eachPage } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";

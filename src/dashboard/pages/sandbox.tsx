@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
-import type { SandboxReset, Snapshot, SnapshotList } from "../../contract/schemas/sandbox.ts";
-import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import type { SandboxReset, Snapshot, SnapshotList, TestClock } from "../../contract/schemas/sandbox.ts";
 import { CallError, useCall } from "../api/call.ts";
 import { useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";

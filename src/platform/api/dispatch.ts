@@ -11,12 +11,11 @@ import { injectFault } from "../http/faults.ts";
 import { InFlight } from "./idempotency.ts";
 import type { With } from "../tools.ts";
 import { type Call, RawJson } from "../http/call.ts";
-import type { Route } from "./operation.ts";
+import { type Route, runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { secretFieldsOf, secretInputsOf } from "../http/request-log.ts";
-import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import { recordUnread } from "../http/unread.ts";
 import { type Check, checkOf, compileQuery } from "../http/validate.ts";
-import { versionOf, versionOfResponse } from "../http/request-headers.ts";
+import { versionOf, versionOfResponse } from "../http/headers.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -5,7 +5,7 @@ import { type Field, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../con
 import type { Identity, OAuthGrant, Session } from "../../contract/schemas/account.ts";
 import type { Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
 import type { ListenerConnection, ListenerResult } from "../../contract/schemas/statistics.ts";
-import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import type { TestClock } from "../../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import * as keys from "../domain/api-keys.ts";
 import { assertId, missing, type Reads } from "../domain/api-error.ts";
@@ -34,7 +34,7 @@ import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts"
 import { deleteSessionOfUser, sessionsOfUser } from "../storage/sessions.ts";
 import type { With } from "../tools.ts";
 import { sampleObject } from "./openapi/examples.ts";
-import type { AnyHandler, Handlers, Write } from "./operation.ts";
+import type { AnyHandler, Handlers, Write } from "./run.ts";
 
 /** Dependencies of the operations. */
 export interface OperationTools extends InviteTools, endpoints.EndpointTools, With<"time" | "versions" | "requests"> {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../../contract/limits.ts";
-import { parseIdempotencyKey } from "../http/request-headers.ts";
+import { parseIdempotencyKey } from "../http/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Queries, Transaction, WriteOptions } from "../storage/database.ts";
 import { findIdempotencyKey, type IdempotencyTarget, keepIdempotencyKey } from "../storage/idempotency-keys.ts";

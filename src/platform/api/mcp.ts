@@ -10,7 +10,7 @@ import { ApiError } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { With } from "../tools.ts";
 import type { Authenticate } from "../http/authenticate.ts";
-import { versionOfResponse } from "../http/request-headers.ts";
+import { versionOfResponse } from "../http/headers.ts";
 import { resourceMetadataOf } from "../oauth/token-routes.ts";
 
 export const MCP_PATH = "/mcp";

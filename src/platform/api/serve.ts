@@ -3,9 +3,9 @@ import { OPERATIONS } from "../../contract/operations.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { handlersOf, type OperationTools } from "./handlers.ts";
-import { routeOf } from "./operation.ts";
+import { routeOf } from "./run.ts";
 import type { With } from "../tools.ts";
-import { sendTagged, tagged, type TaggedFile } from "../http/served-file.ts";
+import { sendTagged, tagged, type TaggedFile } from "../http/send.ts";
 
 type ApiTools = Parameters<typeof registerOperations>[1] & OperationTools & Parameters<typeof serveDocument>[1];
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { mediaTypeOf } from "../http/served-file.ts";
+import { mediaTypeOf } from "../http/send.ts";
 import { PageError, scriptedPageHeaders, seeOther, sendPage } from "../http/pages/page.ts";
 import type { BrowserSessions } from "../oauth/browser-sessions.ts";
 import { ACCOUNT, HOME, signInPage } from "../oauth/views.ts";

@@ -1,5 +1,5 @@
 import { pause } from "../../network/clock.ts";
-import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import type { TestClock } from "../../contract/schemas/sandbox.ts";
 import { beginAdvance, showAdvance, showClock } from "../domain/test-clock.ts";
 import { Periodic } from "../time/periodic.ts";
 import type { Transaction } from "../storage/database.ts";

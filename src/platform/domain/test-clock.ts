@@ -1,4 +1,4 @@
-import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import type { TestClock } from "../../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import {

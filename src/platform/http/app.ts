@@ -1,7 +1,7 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { brotliCompress, type CompressCallback, constants, gzip } from "node:zlib";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { nearestPaths } from "../../contract/nearest.ts";
@@ -9,7 +9,13 @@ import { ApiError } from "../domain/api-error.ts";
 import { parseTraceparent, tracedLine } from "../observability/trace-context.ts";
 import type { With } from "../tools.ts";
 import { problemOfHost } from "./client-address.ts";
-import { addCrossOriginHeaders, addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
+import {
+  addCrossOriginHeaders,
+  addPreflightHeaders,
+  allowCrossOrigin,
+  type CrossOrigin,
+  type ResponseTools,
+} from "./headers.ts";
 import { setDeadlines } from "./deadline.ts";
 import { cutOffResponses } from "./faults.ts";
 import { registerFormats } from "./formats.ts";
@@ -17,7 +23,6 @@ import { takeJson } from "./json.ts";
 import { errorPage, PageError, sendPage } from "./pages/page.ts";
 import { CONNECT_REQUEST, rejectBrokenRequest } from "./problem.ts";
 import { clientOf, loggedPath, recordRequests } from "./request-log.ts";
-import { type ResponseTools } from "./response-headers.ts";
 import { addCommonHeaders, sendError } from "./send.ts";
 
 const ARRIVAL_SECONDS = 30;

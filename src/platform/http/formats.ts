@@ -8,7 +8,7 @@ import { parseTimestamp } from "../../contract/timestamps.ts";
 import { nounOf, withArticle } from "../../contract/resources.ts";
 import { isRelatable, RELATABLE } from "../domain/events.ts";
 import { parseRange } from "../../network/addresses.ts";
-import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
+import { problemOfRedirectUri } from "../domain/oauth-apps.ts";
 
 /** ISO 4217, in uppercase. */
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));

@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/error
 import type { Problem } from "../../contract/schemas/problem.ts";
 import { ApiError, unavailable } from "../domain/api-error.ts";
 import type { With } from "../tools.ts";
-import { commonHeaders } from "./response-headers.ts";
+import { commonHeaders } from "./headers.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 import { SandboxResetError } from "../storage/environments.ts";
 import { DamagedEventError } from "../storage/event-body.ts";

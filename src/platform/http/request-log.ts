@@ -10,7 +10,7 @@ import { kindsWith, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { ClientAddress } from "./client-address.ts";
-import { parseIdempotencyKey } from "./request-headers.ts";
+import { parseIdempotencyKey } from "./headers.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 
 declare module "fastify" {

@@ -7,7 +7,7 @@ import { nearest } from "../../contract/nearest.ts";
 import { withArticle } from "../../contract/resources.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
-import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
+import { problemOfRedirectUri } from "../domain/oauth-apps.ts";
 import { expectedOfFormat } from "./formats.ts";
 
 /** Checks a value. Returns the errors of each field, or an empty list if there are none. */

@@ -11,7 +11,7 @@ import type { Caller, Tenant } from "../domain/request-context.ts";
 import type { With } from "../tools.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import { compileQuery } from "../http/validate.ts";
-import { versionOfResponse } from "../http/request-headers.ts";
+import { versionOfResponse } from "../http/headers.ts";
 import { CredentialWatch, type ListenerRegistry, OpenConnections, type Watched } from "./listeners.ts";
 import {
   cursorOf,

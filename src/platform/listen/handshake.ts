@@ -7,10 +7,9 @@ import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/client-address.ts";
 import { endWithProblem, INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
-import { versionOfResponse } from "../http/request-headers.ts";
+import { commonHeaders, type ResponseTools, versionOfResponse } from "../http/headers.ts";
 import type { With } from "../tools.ts";
 import type { Versions } from "../domain/versions.ts";
-import { commonHeaders, type ResponseTools } from "../http/response-headers.ts";
 
 /** A request to listen, before it becomes a connection. */
 export interface Handshake {

@@ -5,11 +5,10 @@ import { dirname } from "node:path";
 import { assertLogBelongs, stampCopy } from "../storage/sqlite/commit-stamps.ts";
 import { Connection } from "../storage/sqlite/connection.ts";
 import { flushFile, flushFolder } from "../storage/sqlite/database-file.ts";
-import { isPostgresUrl } from "../storage/database-url.ts";
+import { isPostgresUrl, StorageOpenError } from "../storage/database.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
 import { driverFolder, loadSqlite } from "../storage/sqlite/runtime.ts";
 import { BackupError } from "../errors.ts";
-import { StorageOpenError } from "../storage/database.ts";
 
 /**
  * Writes a consistent copy of a database, even while it is served: another SQLite file for an SQLite file, an archive

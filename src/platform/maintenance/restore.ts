@@ -17,7 +17,7 @@ import { FileLock } from "../storage/sqlite/file-lock.ts";
 import { planSqliteUpgrade } from "../storage/migrate.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";
 import { asOpenError } from "../storage/sqlite/errors.ts";
-import { openSqliteReader } from "../storage/sqlite/reader.ts";
+import { openSqliteReader } from "../storage/sqlite/open.ts";
 import { loadSqlite, type SqliteRuntime } from "../storage/sqlite/runtime.ts";
 import { checkDatabase, type CheckReport } from "./check.ts";
 import { RestoreError } from "../errors.ts";

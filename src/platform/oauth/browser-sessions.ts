@@ -8,9 +8,11 @@ import { formOf, type Parameters } from "../http/pages/parameters.ts";
 import type { With } from "../tools.ts";
 import type { Transaction } from "../storage/database.ts";
 import { hasAnyPassword } from "../storage/accounts.ts";
-import type { LinkCommand } from "./link-command.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
 import type { GrantTools } from "./tokens.ts";
+import { inProject } from "../../contract/shell-command.ts";
+import { isLoopback } from "../../network/connect-options.ts";
+import { parseUrl } from "../../network/parse-url.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
 const USER_AGENT_LENGTH = 300;
@@ -134,4 +136,25 @@ export class BrowserSessions {
       ...(seconds === undefined ? {} : { maxAge: seconds }),
     });
   }
+}
+
+/** The command that prints a sign-in link, as a page shows it. */
+export interface LinkCommand {
+  text: string;
+  /** What the reader must add to it. */
+  note: string | undefined;
+}
+
+/** A proxy on this machine sends one of them for a client elsewhere. */
+const PROXY_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+
+/** Shows the exact command, which contains paths, only to a browser on this machine. */
+export function linkCommandOf({ headers, socket }: IncomingMessage, exact: string | undefined): LinkCommand {
+  const isHere =
+    isLoopback(socket.remoteAddress ?? "") &&
+    isLoopback(parseUrl(`http://${headers.host}`)?.hostname ?? "") &&
+    PROXY_HEADERS.every((name) => headers[name] === undefined);
+  return isHere && exact !== undefined
+    ? { text: exact, note: undefined }
+    : { text: inProject("service serve link"), note: "If the platform was started with --database, add the same one." };
 }

@@ -2,14 +2,28 @@ import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { addressName } from "../../network/addresses.ts";
 import { html } from "../http/pages/html.ts";
-import { seeOther, sendPage, type Page } from "../http/pages/page.ts";
-import { queryOf } from "../http/pages/parameters.ts";
-import { signInPage, csrfField } from "./views.ts";
+import { type Page, seeOther, sendPage } from "../http/pages/page.ts";
+import { type Parameters, queryOf } from "../http/pages/parameters.ts";
+import { consentPage, csrfField, signInPage } from "./views.ts";
 import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
-import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
-import { findClient } from "../storage/oauth-apps.ts";
-import { consentPage } from "./consent-view.ts";
-import { readUserCode, showUserCode, userCodeDigest } from "./device-grant.ts";
+import {
+  decideDeviceCode,
+  type DeviceCodeRow,
+  findDeviceCode,
+  findPendingByUserCode,
+  insertDeviceCode,
+  notePoll,
+  useDeviceCode,
+} from "../storage/device-codes.ts";
+import { type ClientRow, findClient } from "../storage/oauth-apps.ts";
+import type { Random } from "../ports.ts";
+import type { Vault } from "../security/vault.ts";
+import { findEnvironmentNumber, findUser } from "../storage/accounts.ts";
+import type { Database } from "../storage/database.ts";
+import { environmentFor } from "./clients.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { parseScopeNames } from "./scope-names.ts";
+import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";
 
 /** At most five wrong codes a minute, per user and per address: with that, 34 bits are safe for ten minutes. */
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };
@@ -120,4 +134,140 @@ function donePage(approved: boolean): Page {
       : html`<h1>Not connected</h1>
           <p>Access was denied. You can close this page.</p>`,
   };
+}
+
+/** Consonants without Y: they spell no word and are not mistaken for digits (RFC 8628 6.1). */
+const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
+const LENGTH = 8;
+const CODE = new RegExp(`^[${LETTERS}]{${LENGTH}}$`);
+
+/** Eight letters: 34 bits, protected by a limit on wrong entries. */
+function newUserCode(random: Random): string {
+  let code = "";
+  while (code.length < LENGTH) {
+    const [byte] = random.bytes(1);
+    // 240 is a multiple of 20, so every letter is equally likely.
+    if (byte! < 240) code += LETTERS[byte! % LETTERS.length];
+  }
+  return code;
+}
+
+/** Normalizes a typed code: any case, with spaces or dashes. Returns undefined if it cannot be a code. */
+export function readUserCode(text: string): string | undefined {
+  const code = text.toUpperCase().replace(/[\s-]/g, "");
+  return CODE.test(code) ? code : undefined;
+}
+
+/** Formats a code for display: two groups of four. */
+export function showUserCode(code: string): string {
+  return `${code.slice(0, 4)}-${code.slice(4)}`;
+}
+
+const LIFE_SECONDS = 600;
+const INTERVAL_SECONDS = 5;
+/** RFC 8628 3.5: each early poll lengthens the interval by this. */
+const PENALTY_MS = 5000;
+/** A poll may be early by this much: the previous one may have been delayed on its way. */
+const SLACK_MS = 500;
+
+/** The response of the device authorization endpoint (RFC 8628 3.2). */
+interface DeviceAuthorization {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  expires_in: number;
+  interval: number;
+}
+
+/** The stored form of a user code. */
+export function userCodeDigest(vault: Vault, code: string): Buffer {
+  return vault.digest(`user_code:${code}`);
+}
+
+/** Begins a sign-in on a device that has no browser. */
+export async function authorizeDevice(
+  { database, vault, random, clock }: GrantTools,
+  baseUrl: string,
+  client: ClientRow,
+  form: Parameters,
+): Promise<DeviceAuthorization> {
+  const scopes = parseScopeNames(form.get("scope"));
+  const environment = environmentFor(client, form);
+  const deviceCode = Buffer.from(random.bytes(32)).toString("base64url");
+  const created = clock.now();
+  const row = {
+    digest: vault.digest(deviceCode),
+    app_id: client.id,
+    environment,
+    scopes: JSON.stringify(scopes),
+    interval_ms: INTERVAL_SECONDS * 1000,
+    created,
+    expires_at: created + LIFE_SECONDS * 1000,
+  };
+  const userCode = await database.write(async (tx) => {
+    for (;;) {
+      const code = newUserCode(random);
+      if (await insertDeviceCode(tx, { ...row, user_code: userCodeDigest(vault, code) })) return showUserCode(code);
+    }
+  });
+  const page = `${baseUrl}${OAUTH_PATHS.device}`;
+  return {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: page,
+    verification_uri_complete: `${page}?user_code=${userCode}`,
+    expires_in: LIFE_SECONDS,
+    interval: INTERVAL_SECONDS,
+  };
+}
+
+/**
+ * Handles a device's poll: returns tokens to a single poll once the user has allowed it, and throws the reason until
+ * then.
+ */
+export async function pollDevice(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenResponse> {
+  const { database, vault, clock } = tools;
+  const code = form.get("device_code");
+  if (code === undefined) throw new OAuthError("invalid_request", "device_code is missing");
+  const row = await findDeviceCode(database, vault.digest(code));
+  if (row === undefined || row.app_id !== client.id || row.status === "used") throw invalidCode();
+  const now = clock.now();
+  if (row.expires_at <= now) throw new OAuthError("expired_token", "The code has expired: request a new one.");
+  switch (row.status) {
+    case "denied":
+      throw new OAuthError("access_denied", "The user denied access.");
+    case "pending":
+      throw await notePending(database, row, now);
+    case "approved":
+      return redeem(tools, client, row, now);
+  }
+}
+
+async function notePending(database: Database, row: DeviceCodeRow, now: number): Promise<OAuthError> {
+  // Another process's clock can be a little ahead. A poll far in the future was made before the clock was set back.
+  const apart = row.polled_at === null ? Infinity : Math.abs(now - row.polled_at);
+  const early = apart < row.interval_ms - SLACK_MS;
+  await database.write((tx) => notePoll(tx, row.digest, now, early ? PENALTY_MS : 0));
+  if (!early) return new OAuthError("authorization_pending", "The user has not approved or denied access yet.");
+  return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);
+}
+
+async function redeem(tools: GrantTools, client: ClientRow, row: DeviceCodeRow, now: number): Promise<TokenResponse> {
+  const { database, newId } = tools;
+  const response = await database.write(async (tx) => {
+    const user = await findUser(tx, row.user_id!);
+    if (user === undefined || !(await useDeviceCode(tx, row.digest, now))) return undefined;
+    const grantId = newId("oauth_grant", now);
+    const scopes = JSON.parse(row.scopes) as Scope[];
+    const environment = await findEnvironmentNumber(tx, user.account_id, row.environment);
+    await beginGrant(tx, grantId, { appId: client.id, userId: user.id, environment, scopes }, now);
+    return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
+  });
+  if (response === undefined) throw invalidCode();
+  return response;
+}
+
+function invalidCode(): OAuthError {
+  return new OAuthError("invalid_grant", "The device code is unknown or was used.");
 }

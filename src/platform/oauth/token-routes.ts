@@ -7,7 +7,7 @@ import { toApiError } from "../http/problem.ts";
 import { logFailure } from "../http/send.ts";
 import type { With } from "../tools.ts";
 import { authenticateClient } from "./clients.ts";
-import { authorizeDevice, pollDevice } from "./device-grant.ts";
+import { authorizeDevice, pollDevice } from "./device-routes.ts";
 import { exchangeCode, refresh } from "./grants.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { SCOPE_NAMES, formatScopeNames } from "./scope-names.ts";

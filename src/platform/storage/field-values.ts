@@ -1,6 +1,6 @@
 import { type FieldTypeName, typeOf } from "../../contract/field-types.ts";
 import { type Field, inputFieldsOf, kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
-import type { Fields, InputOf, NameOf, ValueOf } from "../../contract/schemas/field-schemas.ts";
+import type { Fields, InputOf, NameOf, ValueOf } from "../../contract/schemas/fields.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import type { SqlValue } from "./database.ts";
 import type { ColumnTypes } from "./migrations/migration.ts";

@@ -1,11 +1,9 @@
 import type { Log } from "../ports.ts";
-import { isPostgresUrl } from "./database-url.ts";
-import type { Database, DatabaseReader } from "./database.ts";
+import { type Database, type DatabaseReader, isPostgresUrl } from "./database.ts";
 import { stateOfLog } from "./event-log.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import type { FileCheck } from "./sqlite/file-health.ts";
-import { openSqlite } from "./sqlite/open.ts";
-import { openSqliteReader } from "./sqlite/reader.ts";
+import { openSqlite, openSqliteReader } from "./sqlite/open.ts";
 
 export interface DatabaseSettings {
   /** An SQLite file, or the URL of a PostgreSQL database. */

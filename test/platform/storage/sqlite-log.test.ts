@@ -1,9 +1,8 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteReader } from "../../../src/platform/storage/sqlite/reader.ts";
+import { openSqlite, openSqliteReader } from "../../../src/platform/storage/sqlite/open.ts";
 import { loadSqlite } from "../../../src/platform/storage/sqlite/runtime.ts";
-import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { notes } from "./notes.ts";
 import { temporaryFolder } from "./test-database.ts";

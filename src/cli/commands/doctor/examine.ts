@@ -1,7 +1,7 @@
 import { ApiError, NetworkError, orIfFailed } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import { pathOf } from "../../../contract/resources.ts";
-import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import type { TestClock } from "../../../contract/schemas/sandbox.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";

@@ -1,5 +1,5 @@
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
-import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import type { TestClock } from "../../../contract/schemas/sandbox.ts";
 import { inProject } from "../../../contract/shell-command.ts";
 import { capitalized, counted } from "../../../contract/words.ts";
 import { givenUp, waits } from "../../../explain/finding.ts";

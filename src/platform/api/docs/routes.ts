@@ -3,20 +3,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ERROR_GUIDES } from "../../../contract/error-guides.ts";
 import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
 import { ApiError } from "../../domain/api-error.ts";
-import { mediaTypeOf, sendTagged, tagged, type TaggedFile } from "../../http/served-file.ts";
+import { mediaTypeOf, sendTagged, tagged, type TaggedFile } from "../../http/send.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 import { html, type Html } from "../../http/pages/html.ts";
 import {
   DOCS_PATH,
   DOCUMENT_HEADERS,
   GUIDES_PATH,
+  inline,
   MISSING_PAGE,
   narrowLinks,
   REFERENCE_PATH,
   type SiteFiles,
   sitePage,
 } from "./site.ts";
-import { inline } from "./prose.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -5,7 +5,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { Operation } from "../../../contract/operations.ts";
 import { Problem } from "../../../contract/schemas/problem.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
-import { RESPONSE_HEADERS, type ResponseHeader } from "../../http/response-headers.ts";
+import { RESPONSE_HEADERS, type ResponseHeader } from "../../http/headers.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
 const BAD_REQUEST = [

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ClientConfig } from "pg";
-import { describeDatabase } from "../database-url.ts";
-import { StorageOpenError } from "../database.ts";
+import { describeDatabase, StorageOpenError } from "../database.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";
 

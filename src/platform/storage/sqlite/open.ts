@@ -4,9 +4,11 @@ import { Connection, waitForLock } from "./connection.ts";
 import { assertLocalFileSystem, assertOneName, closeToOthers, createFile, locateFile } from "./database-file.ts";
 import {
   type Database,
+  type DatabaseReader,
   type Queries,
   queriesBy,
   type SqlValue,
+  StorageOpenError,
   StorageUnavailableError,
   Subscriptions,
   type Topic,
@@ -19,8 +21,10 @@ import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, planSqliteUpgrade } from "../migrate.ts";
 import type { Migration } from "../migrations/migration.ts";
 import { asOpenError } from "./errors.ts";
-import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
+import { loadSqlite, type SqliteRuntime } from "./runtime.ts";
 import { Turns } from "../large-reads.ts";
+import { existsSync } from "node:fs";
+import { MIGRATIONS } from "../migrations/index.ts";
 
 // fullfsync: on macOS a plain fsync leaves the data in the drive's own cache.
 const WRITER_SETTINGS = `
@@ -259,5 +263,33 @@ class SqliteStorage implements Database {
 
   #assertOpen(): void {
     if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+  }
+}
+
+/**
+ * Opens a database file for reading, even while a platform serves it. Creates and changes nothing. Throws
+ * StorageOpenError: "missing", "log_mismatch", "not_a_database" if it is not a platform's, and as `planUpgrade`.
+ */
+export async function openSqliteReader(file: string, driver?: string): Promise<DatabaseReader> {
+  if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist.`);
+  const sqlite = await loadSqlite(driver);
+  try {
+    assertLogBelongs(file);
+    const connection = new Connection(sqlite, file, { readOnly: true });
+    try {
+      connection.exec(READER_SETTINGS);
+      if (connection.get("SELECT name FROM sqlite_schema WHERE name = 'schema_migrations'") === undefined)
+        throw new StorageOpenError("not_a_database", `${file} is not a database of the platform. Pass another file.`);
+      planSqliteUpgrade(connection, file, MIGRATIONS);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+    return {
+      ...queriesBy("sqlite", async (sql, parameters) => connection.all(sql, parameters)),
+      close: async () => connection.close(),
+    };
+  } catch (error) {
+    throw asOpenError(error, file);
   }
 }

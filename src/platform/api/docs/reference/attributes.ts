@@ -1,5 +1,5 @@
 import { html, type Html } from "../../../http/pages/html.ts";
-import { inline } from "../prose.ts";
+import { inline } from "../site.ts";
 import type { Documents, ParameterObject, Reference, Schema } from "./document.ts";
 
 /** How deep attributes of attributes are shown. */

@@ -1,24 +1,23 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
-import { commandPath, operationCommand } from "../../../../contract/operation-commands.ts";
+import { commandPath, exampleId, operationCommand, requestSamples, type Sample } from "./samples.ts";
 import { inProject } from "../../../../contract/shell-command.ts";
 import { html, Html } from "../../../http/pages/html.ts";
 import {
   DOCS_PATH,
   GUIDES_PATH,
+  inline,
   MISSING_PAGE,
   narrowLinks,
+  prose,
   REFERENCE_PATH,
   type SiteFiles,
   sitePage,
 } from "../site.ts";
-import { highlight } from "../highlight.ts";
-import { inline, prose } from "../prose.ts";
+import { highlight, json, panel, samplePanel } from "./panels.ts";
 import { attributes, parameters } from "./attributes.ts";
 import { Documents, type OpenApiDocument, type Operation, type ParameterObject, type Schema } from "./document.ts";
-import { json, panel, samplePanel } from "./panels.ts";
 import { errorExample } from "./error-examples.ts";
-import { exampleId, requestSamples, type Sample } from "./samples.ts";
 import { GENERAL_ERRORS } from "../../openapi/responses.ts";
 import { PROBLEMS_PATH } from "../../../http/problem.ts";
 

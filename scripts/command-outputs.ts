@@ -397,19 +397,7 @@ Scopes       all 21`,
     command: "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
     prints: `✓ Created API key key_0354np1lTT7mbg9mVpIHWh
 ID           key_0354np1lTT7mbg9mVpIHWh
-Name         reports
-State        active
-Scopes       customers:read orders:read
-Addresses    any
-Expires      2027-02-25T10:25:04Z  (in 90 days)
-Last used    never
-Revoked      –
-Environment  sandbox
-Created      2026-11-27T10:25:04Z  (just now)
-Created by   key_0354no5DtmCxL2b8qtwdcB
-Key          rk_sandbox_…
-
-The secret key is shown only once: store it now.`,
+${newKey("2026-11-27T10:25:04Z")}`,
   },
   "service keys list": {
     command: "service keys list",
@@ -422,19 +410,7 @@ key_0354no5DtmCxL2b8qtwdcB  First key  sk_sandbox_n…eQ9C  active  21 scopes   
     prints: `✓ Revoked API key key_0354np1lTT7mbg9mVpIHWh and created key_0354np3foZWyrRYiFbMT0S in its
 place
 ID           key_0354np3foZWyrRYiFbMT0S
-Name         reports
-State        active
-Scopes       customers:read orders:read
-Addresses    any
-Expires      2027-02-25T10:25:04Z  (in 90 days)
-Last used    never
-Revoked      –
-Environment  sandbox
-Created      2026-11-27T10:25:05Z  (just now)
-Created by   key_0354no5DtmCxL2b8qtwdcB
-Key          rk_sandbox_…
-
-The secret key is shown only once: store it now.`,
+${newKey("2026-11-27T10:25:05Z")}`,
   },
   "service apps create": {
     command: "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
@@ -478,4 +454,21 @@ function created(kind: ObjectKind, flags: string, values: Readonly<Record<string
   const command = `service ${RESOURCES[kind].command.name} create`;
   const prints = [`✓ Created ${nounOf(kind)} ${id}`, ...lines].join("\n");
   return { [command]: { command: `${command} ${flags}`, prints } };
+}
+
+/** Returns what `keys create` and `keys rotate` print after the ID. */
+function newKey(time: string): string {
+  return `Name         reports
+State        active
+Scopes       customers:read orders:read
+Addresses    any
+Expires      2027-02-25T10:25:04Z  (in 90 days)
+Last used    never
+Revoked      –
+Environment  sandbox
+Created      ${time}  (just now)
+Created by   key_0354no5DtmCxL2b8qtwdcB
+Key          rk_sandbox_…
+
+The secret key is shown only once: store it now.`;
 }

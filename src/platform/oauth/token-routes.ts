@@ -8,10 +8,9 @@ import { logFailure } from "../http/send.ts";
 import type { With } from "../tools.ts";
 import { authenticateClient } from "./clients.ts";
 import { authorizeDevice, pollDevice } from "./device-routes.ts";
-import { exchangeCode, refresh } from "./grants.ts";
+import { exchangeCode, type GrantTools, refresh, type TokenResponse } from "./tokens.ts";
 import { OAuthError } from "./oauth-error.ts";
-import { SCOPE_NAMES, formatScopeNames } from "./scope-names.ts";
-import type { GrantTools, TokenResponse } from "./tokens.ts";
+import { formatScopeNames, SCOPE_NAMES } from "./scope-names.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../http/pages/parameters.ts";
 import {
   findRefreshToken,

@@ -17,31 +17,39 @@ export interface EndpointChange {
   status?: string;
 }
 
-interface Context {
+/** How the test clock was advanced. */
+interface ClockHistory {
+  /** The requests that did so. */
+  advances: readonly RequestLogDetail[];
+  /** How far it is ahead now, in seconds. */
+  offset: number;
+}
+
+interface Context extends ClockHistory {
   /** The API keys of requests that disabled an endpoint, as far as they can be read. */
   keys: readonly (ApiKey | undefined)[];
   /** The users of the account, as far as they can be read. */
   users: readonly User[];
-  /** The requests that advanced the test clock. */
-  advances: readonly RequestLogDetail[];
-  /** How far it is ahead, in seconds. */
-  offset: number;
+}
+
+/**
+ * Returns when a request was sent, in Unix milliseconds of the environment's time. Requests have real times, and the
+ * clock had not been advanced as far as it is now.
+ */
+export function environmentTimeOf({ id }: { id: string }, { advances, offset }: ClockHistory): number {
+  const later = advances.filter((advance) => timeOfId(advance.id) > timeOfId(id));
+  const seconds = later.map(({ request_body: body }) => fieldsOf<{ seconds: number }>(body).seconds ?? 0);
+  return timeOfId(id) + seconds.reduce((left, one) => left - one, offset) * 1000;
 }
 
 /** Returns the changes of an endpoint that requests made. */
 export function changesIn(
   requests: readonly RequestLogDetail[],
-  { keys, users, advances, offset }: Context,
+  { keys, users, ...clock }: Context,
 ): EndpointChange[] {
-  // Requests have real times. At that of a change, the clock had not been advanced as far as it is now.
-  const timeOf = ({ id }: RequestLogDetail) => {
-    const later = advances.filter((advance) => timeOfId(advance.id) > timeOfId(id));
-    const seconds = later.map(({ request_body: body }) => fieldsOf<{ seconds: number }>(body).seconds ?? 0);
-    return timeOfId(id) + seconds.reduce((left, one) => left - one, offset) * 1000;
-  };
   return requests.map((request) => ({
     ...fieldsOf<Pick<EndpointChange, "url" | "events" | "status">>(request.request_body),
-    time: disabledAt(request) ?? timeOf(request),
+    time: disabledAt(request) ?? environmentTimeOf(request, clock),
     request: request.id,
     by:
       request.key === null

@@ -4,6 +4,7 @@ import type { Explanation } from "../../explanation.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { ApiError, orIfFailed } from "../../../client/errors.ts";
+import { timeOfId } from "../../../contract/ids.ts";
 import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { shownStatus } from "../../resource/bulk.ts";
@@ -61,7 +62,8 @@ export const command: CommandDefinition = {
 /** Something that may need an explanation. */
 interface Trouble {
   id: string;
-  at: string;
+  /** Unix milliseconds of the environment's time. */
+  time: number;
   note: string;
 }
 
@@ -76,16 +78,14 @@ async function newestTrouble(context: Context): Promise<string | undefined> {
     (await client.request<Body>({ method: "GET", path, query })).body;
   const { apiOf } = await import("../../explanation.ts");
   const api = apiOf(client);
-  const { keyOf, newestFailure, newestRejected } = await import("../../../explain/newest-failure.ts");
-  const { id, at, status, dead } = await newestFailure(api);
+  const { newestFailure, newestRejected } = await import("../../../explain/newest-failure.ts");
+  const { id, time, status, dead } = await newestFailure(api);
   const more = status === undefined ? "" : `. For all: service deliveries list --status ${status}`;
   const undelivered =
-    id === undefined ? await ifAllowed(newestUnreceived(get)) : { id, at, note: `Newest failure: ${id}${more}` };
-  const request = await ifAllowed(newestRejected(api));
-  // Events have the environment's time, which is never behind the real time of requests.
-  const isNewest =
-    undelivered === undefined || (request && keyOf({ at: request.created, id: request.id }) > keyOf(undelivered));
-  if (request !== undefined && isNewest) {
+    id === undefined ? await ifAllowed(newestUnreceived(get)) : { id, time, note: `Newest failure: ${id}${more}` };
+  const rejected = await ifAllowed(newestRejected(api));
+  if (rejected !== undefined && (undelivered === undefined || rejected.time > undelivered.time)) {
+    const { request } = rejected;
     const { method, path, status: code, error_code: error } = request;
     const before = undelivered && `. Before it: service why ${undelivered.id}`;
     output.note(`Newest failure: ${printable([method, path, code, error ?? ""].join(" ").trim())}${before ?? ""}`);
@@ -112,12 +112,13 @@ async function newestUnreceived(get: Get): Promise<Trouble | undefined> {
   const [event] = (await get<{ data: ListedEvent[] }>(pathOf("event"), { limit: 1 })).data;
   if (event === undefined) return undefined;
   const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: event.id });
-  const { id, type, created: at } = event;
-  if (results.some(({ result }) => result === "forwarding")) return { id, at, note: `Not delivered yet: ${id}` };
+  const { id, type } = event;
+  const time = timeOfId(id);
+  if (results.some(({ result }) => result === "forwarding")) return { id, time, note: `Not delivered yet: ${id}` };
   const { data: deliveries } = await get<{ data: Delivery[] }>(PATH, { event: id, limit: 1 });
   // Nothing has to receive events about endpoints.
   if (deliveries.length > 0 || type.startsWith("webhook_endpoint.")) return undefined;
-  return { id, at, note: `The newest event, ${printable(type)} ${id}, reached no receiver` };
+  return { id, time, note: `The newest event, ${printable(type)} ${id}, reached no receiver` };
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {

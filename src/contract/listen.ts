@@ -102,8 +102,28 @@ export interface ForwardAttempt {
   error?: string;
   duration_ms: number;
   response_excerpt?: string;
-  /** Where a redirect leads. */
+  /** Headers of an error response. */
   location?: string;
+  retry_after?: string;
+  www_authenticate?: string;
+  cf_ray?: string;
+}
+
+/** The headers of an error response that show why an attempt failed, each after its field. */
+export const REPORTED_HEADERS = [
+  ["location", "location"],
+  ["retry_after", "retry-after"],
+  ["www_authenticate", "www-authenticate"],
+  ["cf_ray", "cf-ray"],
+] as const;
+
+/** Returns the response's headers that an attempt reports; null without any. */
+export function reportedHeaders(attempt: ForwardAttempt): Record<string, string> | null {
+  const found = REPORTED_HEADERS.flatMap(([field, name]) => {
+    const value = attempt[field];
+    return value === undefined ? [] : [[name, value.slice(0, LIMITS.listenTargetLength)]];
+  });
+  return found.length === 0 ? null : Object.fromEntries(found);
 }
 
 /** An attempt that was retried, and how many milliseconds before the acknowledgement it ended. */
@@ -212,7 +232,7 @@ const ATTEMPT: Fields = {
   error: "string?",
   duration_ms: "duration",
   response_excerpt: "string?",
-  location: "string?",
+  ...Object.fromEntries(REPORTED_HEADERS.map(([field]) => [field, "string?" as const])),
 };
 
 const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {

@@ -1,7 +1,8 @@
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { StatisticsFailure } from "../contract/schemas/statistics.ts";
+import type { ConnectionProblem } from "../contract/receiver-hints.ts";
 import { listed } from "../contract/words.ts";
-import { quoted, span, type TimeFormat } from "./finding.ts";
+import { type FindingCode, quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Why a delivery ended without another request. It is stored like an attempt. */
 const ENDING = /^(endpoint_deleted|event_expired|expired): /;
@@ -78,17 +79,39 @@ const SHORT_ERRORS: Readonly<Partial<Record<string, string>>> = {
   invalid_response: "not HTTP",
 };
 
+/** What a listener writes about an attempt without a response: its errors have no code. */
+const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode, ConnectionProblem?])[] = [
+  [/^connection refused: nothing listens on (?<hosts>.+)$/s, "connection_refused"],
+  [/ did not (respond|complete its response) within | timed out$/, "timeout"],
+  [/ closed the connection before /, "connection_closed", "reset"],
+  [/ sent an invalid HTTP response /, "invalid_response", "invalid_response"],
+  [/^no TLS connection to /, "tls", "tls"],
+  [/^the host name of (?<hosts>.+) cannot be resolved$/s, "dns"],
+  [/^no network route to /, "unreachable", "unreachable"],
+];
+
+/** Returns what kind of failure an error of a listener is; undefined for others. */
+export function listenerError(error: string) {
+  const [pattern, code, problem] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
+  return code === undefined ? undefined : { code, problem, hosts: pattern!.exec(error)!.groups?.["hosts"] };
+}
+
+/** Returns the code of an error of an attempt; undefined for an unknown one. */
+export function codeOfError(error: string | null): string | undefined {
+  const text = error ?? "";
+  return /^([a-z_]+)(?::|$)/.exec(text)?.[1] ?? listenerError(text)?.code;
+}
+
 /** Returns true if an error of a lookup is about the name servers, not about the name. */
 export function isNameServerError(error: string | null): boolean {
   return /^(dns: )?the name servers /.test(error ?? "");
 }
 
-/** Returns what happened instead of a response in two or three words. Errors of a listener have no code. */
+/** Returns what happened instead of a response in two or three words. */
 export function shortError(error: string | null): string {
   if (isNameServerError(error)) return "DNS error";
-  const [, code] = /^([a-z_]+)(?::|$)/.exec(error ?? "") ?? [];
+  const code = codeOfError(error);
   if (code !== undefined) return SHORT_ERRORS[code] ?? code.replaceAll("_", " ");
-  if (error?.startsWith("connection refused") === true) return "refused";
   return /timed out| within /.test(error ?? "") ? "timeout" : "no response";
 }
 

@@ -2,16 +2,15 @@ import { capitalized } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
 import {
   adviceOn,
-  type ConnectionProblem,
-  isSignIn,
-  mentionsCsrf,
-  NO_CSRF,
-  NO_LOGIN,
+  adviceOnRejection,
+  type Rejection,
+  rejectionOf,
 } from "../contract/receiver-hints.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { isNameServerError } from "./attempts.ts";
-import { atStart, type FindingCode, isPage, span } from "./finding.ts";
+import { formatTimestamp } from "../contract/timestamps.ts";
+import { isNameServerError, listenerError } from "./attempts.ts";
+import { atStart, type FindingCode, span, type TimeFormat } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
 /** The result of an attempt, or of many that had the same one. */
@@ -31,8 +30,15 @@ export interface Cause {
   fix?: string | null;
   /** The URL that a listener should forward to instead. */
   instead?: string | undefined;
-  /** The pause that the receiver asks for, as a sentence without its period: an earlier attempt does not help. */
-  pause?: string;
+  /** The pause that the receiver asks for: an earlier attempt does not help. */
+  pause?: Pause;
+}
+
+interface Pause {
+  /** A sentence without its period. */
+  what: string;
+  /** Its length, if that is known. */
+  milliseconds?: number;
 }
 
 /** Returns why an attempt failed. */
@@ -51,28 +57,17 @@ const CORRECT_URL = "correct the endpoint's URL";
 const RESPOND_FIRST = "Return 2xx before any slow work";
 const END_RESPONSE = "End the response, for example with res.end()";
 
-/** Errors of a listener have no code. */
-const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode, ConnectionProblem?])[] = [
-  [/^connection refused: nothing listens on (?<hosts>.+)$/s, "connection_refused"],
-  [/ did not (respond|complete its response) within | timed out$/, "timeout"],
-  [/ closed the connection before /, "connection_closed", "reset"],
-  [/ sent an invalid HTTP response /, "invalid_response", "invalid_response"],
-  [/^no TLS connection to /, "tls", "tls"],
-  [/^the host name of .+ cannot be resolved$/s, "dns"],
-  [/^no network route to /, "unreachable", "unreachable"],
-];
-
 function causeOfListener(error: string, { name, again, target }: Receiver): Cause {
-  const [pattern, code = "delivery_failed", problem] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
+  const { code, problem, hosts = "" } = listenerError(error) ?? { code: "delivery_failed" as const };
   if (code === "connection_refused") {
-    const { hosts = "" } = pattern!.exec(error)!.groups!;
     const action = `Start your application there, then ${again}`;
     return { code, what: `Connection refused: no server is listening at ${asTyped(hosts)}`, action };
   }
   const what = error === "" ? `${name} did not respond` : capitalized(asTyped(error));
   // The same target would fail again.
   if (code === "dns") {
-    return { code, what, action: "Correct the host name in --forward-to, then replay the event", fix: null };
+    const local = target?.replace(/^(https?:\/\/)[^/:]+(:\d+)?/, (_all, scheme, port) => `${scheme}localhost${port ?? ":3000"}`);
+    return { code, what, action: "Correct the host name in --forward-to. If your application runs on this machine", instead: local };
   }
   if (code === "tls" && error.endsWith("does not speak TLS")) {
     const instead = target?.replace(/^https:/, "http:");
@@ -197,76 +192,85 @@ function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiv
   };
 }
 
-const SIGNATURE = /signature|hmac|whsec|webhook.?secret/i;
-const STALE = /timestamp.*(toleran|too old|expired|outside|future)|toleran/is;
-/** What nginx, Cloudflare and others respond when the application behind them did not, besides 502 and 504. */
-const PROXY_PAGE = /<title>[^<]*(bad gateway|service (temporarily )?unavailable|gateway time-?out)/i;
-const PROXY_TEXT = /^(upstream connect error|no healthy upstream)/i;
+const CODES: Readonly<Record<Rejection, FindingCode>> = {
+  stale: "signature_rejected",
+  signature: "signature_rejected",
+  csrf: "receiver_unauthorized",
+  login: "receiver_unauthorized",
+  firewall: "receiver_unauthorized",
+  unauthorized: "receiver_unauthorized",
+  not_found: "receiver_not_found",
+  gone: "endpoint_disabled",
+  busy: "rate_limited",
+  sign_in: "redirect",
+  redirect: "redirect",
+  redirect_nowhere: "redirect",
+  proxy: "receiver_error",
+  error: "receiver_error",
+  too_large: "receiver_rejected",
+  media_type: "receiver_rejected",
+  invalid: "receiver_rejected",
+  rejected: "receiver_rejected",
+};
+
+/** What follows the name of the receiver, if it is more than its status. */
+const WHATS: Readonly<Partial<Record<Rejection, (name: string) => string>>> = {
+  stale: (name) => `${name} rejected the timestamp of the signature with`,
+  signature: (name) => `${name} rejected the signature with`,
+  csrf: (name) => `The CSRF protection of ${name} rejected the request with`,
+  login: (name) => `${name} required a login and responded with`,
+  firewall: (name) => `A firewall or proxy in front of ${name} rejected the request with`,
+  sign_in: (name) => `${name} redirected to a sign-in page with`,
+  redirect: (name) => `${name} redirected the request with`,
+  proxy: (name) => `The proxy in front of ${name} could not reach it and responded with`,
+};
 
 function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver): Cause {
   const { status_code: status, response_excerpt: body, response_headers: headers } = outcome;
-  const text = body ?? "";
   const { endpoint, name, again } = to;
-  const againNow = endpoint === null ? capitalized(again) : "Retry now";
-  const receiver = endpoint === null ? "your application" : "the receiver";
-  const what = `${name} responded with ${status}`;
-  const mayReject = [400, 401, 403, 422].includes(status);
-  if (mayReject && STALE.test(text)) {
-    return {
-      code: "signature_rejected",
-      what: `${name} rejected the timestamp of the signature with ${status}`,
-      action: `Correct the clock of ${receiver}, then ${again}`,
-    };
+  const rejection = rejectionOf({ status, body: body ?? "", header: (one) => headers?.[one] });
+  const [receiver, url] =
+    endpoint === null ? ["your application", "--forward-to"] : ["the receiver", "the endpoint's URL"];
+  const code = status === 503 && rejection === "busy" ? "receiver_error" : CODES[rejection];
+  const what = `${WHATS[rejection]?.(name) ?? `${name} responded with`} ${status}`;
+  const action = `${adviceOnRejection(rejection, receiver, url)}, then ${again}`;
+  switch (rejection) {
+    case "signature":
+      return { code, what, ...secretCheck(outcome, to) };
+    case "gone":
+      return { code, what: `${what} Gone`, action: endpoint === null ? action : "Retry now" };
+    case "busy": {
+      const wait = headers?.["retry-after"];
+      const after = wait === undefined ? "" : ` and Retry-After: ${wait}`;
+      return { code, what: what + after, action, pause: pauseOf(wait, name) };
+    }
+    case "redirect":
+      return { code, what, ...redirect(headers!["location"]!, to, action) };
+    default:
+      return { code, what, action };
   }
-  if (mayReject && SIGNATURE.test(text)) {
-    return {
-      code: "signature_rejected",
-      what: `${name} rejected the signature with ${status}`,
-      ...secretCheck(outcome, to),
-    };
-  }
-  if (status === 401 || status === 403) return { code: "receiver_unauthorized", ...unauthorized(outcome, to, again) };
-  if (status === 404 || status === 405) {
-    return {
-      code: "receiver_not_found",
-      what,
-      action: `Handle POST at this path, or ${endpoint === null ? "correct --forward-to" : CORRECT_URL}, then ${again}`,
-    };
-  }
-  if (status === 410) return { code: "endpoint_disabled", what: `${what} Gone`, action: againNow };
-  const wait = headers?.["retry-after"];
-  if (status === 429 || (status === 503 && wait !== undefined)) {
-    const code = status === 429 ? "rate_limited" : "receiver_error";
-    const after = wait === undefined ? "" : ` and Retry-After: ${wait}`;
-    return { code, what: what + after, action: againNow, pause: pauseOf(wait, name) };
-  }
-  if (status >= 300 && status < 400) return redirect(status, headers?.["location"], to, again);
-  const isProxyText = PROXY_TEXT.test(text) || (isPage(text) && PROXY_PAGE.test(text));
-  if (status === 502 || status === 504 || (status === 503 && isProxyText)) {
-    return {
-      code: "receiver_error",
-      what: `The proxy in front of ${name} could not reach it and responded with ${status}`,
-      action: `Start the application, or correct its address in the proxy, then ${again}`,
-    };
-  }
-  if (status >= 500) return { code: "receiver_error", what, action: `Fix the error in ${receiver}, then ${again}` };
-  if (status === 413) {
-    const action = `Raise the limit for bodies in ${receiver}, then ${again}`;
-    return { code: "receiver_rejected", what, action };
-  }
-  return {
-    code: "receiver_rejected",
-    what,
-    action: `Change ${receiver} so that it accepts the event, then ${again}`,
-  };
 }
 
 /** Retry-After is a number of seconds, or a date. */
-function pauseOf(wait: string | undefined, name: string): string {
-  if (wait === undefined) return `${atStart(name)} asks for fewer requests`;
-  return /^\d+$/.test(wait)
-    ? `${atStart(name)} asks for a pause of ${span(Number(wait) * 1000)}`
-    : `${atStart(name)} asks for a pause until ${wait}`;
+function pauseOf(wait: string | undefined, name: string): Pause {
+  const receiver = atStart(name);
+  if (wait === undefined) return { what: `${receiver} asks for fewer requests` };
+  if (!/^\d+$/.test(wait)) return { what: `${receiver} asks for a pause until ${wait}` };
+  const milliseconds = Number(wait) * 1000;
+  return { what: `${receiver} asks for a pause of ${span(milliseconds)}`, milliseconds };
+}
+
+/** Returns what a receiver asked for after an attempt, as a sentence without its period, and whether that is over. */
+export function pauseAfter(
+  { what, milliseconds = Infinity }: Pause,
+  attempt: string,
+  { now }: { now: number },
+  time: TimeFormat,
+): { isOver: boolean; text: string } {
+  const end = Date.parse(attempt) + milliseconds;
+  if (end > now) return { isOver: false, text: what };
+  const text = `Its pause of ${span(milliseconds)} has been over since ${time(formatTimestamp(end))}`;
+  return { isOver: true, text };
 }
 
 /** Returns what shows whether the secret is wrong, or the receiver's code. */
@@ -285,44 +289,11 @@ function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause,
   };
 }
 
-function unauthorized(
-  { status_code: status, response_excerpt: body, response_headers: headers }: Outcome,
-  { name }: Receiver,
-  again: string,
-) {
-  if (mentionsCsrf(body ?? "")) {
-    const what = `The CSRF protection of ${name} rejected the request with ${status}`;
-    return { what, action: `${NO_CSRF}, then ${again}` };
-  }
-  if (isPage(body ?? null) || headers?.["cf-ray"] !== undefined) {
-    return {
-      what: `A firewall or proxy in front of ${name} rejected the request with ${status}`,
-      action: `Allow the platform's requests there, then ${again}`,
-    };
-  }
-  return { what: `${name} required a login and responded with ${status}`, action: `${NO_LOGIN}, then ${again}` };
-}
-
-function redirect(status: number, location: string | undefined, receiver: Receiver, again: string): Cause {
-  const { endpoint, name, url } = receiver;
-  const target = location === undefined ? undefined : resolved(location, receiver.target ?? url);
-  if (isSignIn(location)) {
-    const what = `${name} redirected to a sign-in page with ${status}`;
-    return { code: "redirect", what, action: `${NO_LOGIN}, then ${again}` };
-  }
-  const what =
-    target === undefined ? `${name} responded with ${status}` : `${name} redirected the request with ${status}`;
-  if (target !== undefined && endpoint === null) {
-    const action = "Forward to the redirect's target; redirects are not followed";
-    return { code: "redirect", what, action, instead: target };
-  }
-  if (target === undefined || endpoint === null) {
-    const action = `Correct ${endpoint === null ? "--forward-to" : "the endpoint's URL"}; deliveries do not follow redirects`;
-    return { code: "redirect", what, action, fix: getOf(endpoint) };
-  }
+function redirect(location: string, { endpoint, url, target: forwardTo }: Receiver, action: string) {
+  const target = resolved(location, forwardTo ?? url);
+  if (target === undefined) return { action, fix: getOf(endpoint) };
+  if (endpoint === null) return { action: action.replace(/, then .*/, ""), instead: target };
   return {
-    code: "redirect",
-    what,
     action: "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
     fix: shellCommand`service endpoints update ${endpoint} --url ${target}`,
   };

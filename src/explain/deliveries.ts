@@ -1,4 +1,4 @@
-import { counted } from "../contract/words.ts";
+import { capitalized, counted } from "../contract/words.ts";
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { kindOfId, timeOfId } from "../contract/ids.ts";
 import { LIMITS } from "../contract/limits.ts";
@@ -9,7 +9,7 @@ import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber } from "./attempts.ts";
 import { groupByReceiver } from "./states.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
-import { causeOf } from "./causes.ts";
+import { causeOf, pauseAfter } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { atStart, everyAttempt, type Finding, isLikely, span, type TimeFormat, waits } from "./finding.ts";
@@ -273,8 +273,15 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} ${upcoming}`;
-  if (pause !== undefined && next !== null) {
-    return found({ code, summary, action: `${pause}. Wait for the next attempt, or retry once it is back`, fix });
+  if (pause !== undefined) {
+    const { text, isOver } = pauseAfter(pause, last.at, chain, time);
+    const then =
+      next === null
+        ? `${capitalized(receiver.again)}${isOver ? "" : " afterwards"}`
+        : isOver
+          ? "Retry now, or wait for the next attempt"
+          : "Wait for the next attempt, or retry once it is back";
+    return found({ code, summary, action: `${text}. ${then}`, fix });
   }
   return found({ code, summary, action, fix });
 }

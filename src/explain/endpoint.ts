@@ -7,7 +7,7 @@ import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { attemptEvidence, attemptsOf, countsByResult, exampleOf, isReal, lastAttempted } from "./attempts.ts";
 import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
-import type { Cause } from "./causes.ts";
+import { type Cause, pauseAfter } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled, ofDelivery } from "./deliveries.ts";
@@ -158,7 +158,7 @@ function failing(state: State): Finding {
     subject: endpoint.id,
     summary: `${cause.what}; ${share}${kinds}${andRest(state)}`,
     evidence: exampleEvidence(failure, state),
-    ...adviceOf(cause, state),
+    ...adviceOf(cause, failure.last_at, state),
   };
 }
 
@@ -166,7 +166,7 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
   return statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
 }
 
-function adviceOf({ action, fix, pause }: Cause, state: State): Pick<Finding, "action" | "fix"> {
+function adviceOf({ action, fix, pause }: Cause, last: string, state: State): Pick<Finding, "action" | "fix"> {
   const { statistics, chain, time } = state;
   const { pending } = statistics.queue;
   if (pause !== undefined && pending > 0) {
@@ -178,7 +178,9 @@ function adviceOf({ action, fix, pause }: Cause, state: State): Pick<Finding, "a
           ? `; the next attempt is at ${time(next)}`
           : "; the next attempt is due now";
     const deliveries = pending === 1 ? "delivery" : counted(pending, "delivery", "deliveries");
-    return { action: `${pause}${automatic}. Retry the ${deliveries} once it is back`, fix: resend(state) };
+    const { text, isOver } = pauseAfter(pause, last, chain, time);
+    const when = isOver ? "now, or wait" : "once it is back";
+    return { action: `${text}${automatic}. Retry the ${deliveries} ${when}`, fix: resend(state) };
   }
   return { action, fix: fix === undefined ? resend(state) : fix };
 }
@@ -259,7 +261,7 @@ function quiet(state: State): Finding {
       subject: endpoint.id,
       summary: `${cause.what}; every attempt since ${time(since)} has failed${andRest(state)}`,
       evidence: attemptEvidence(attemptsOf(last), time),
-      ...adviceOf(cause, state),
+      ...adviceOf(cause, failed.at, state),
     };
   }
   if (newest.status !== "succeeded") return { ...ofDelivery(newest, chain, time), subject: endpoint.id };

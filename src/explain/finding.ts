@@ -1,6 +1,7 @@
 import { capitalized, counted } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { problemDetail } from "../contract/errors.ts";
+import { isPage } from "../contract/receiver-hints.ts";
 
 /** Stable codes of answers. Programs rely on them. */
 export type FindingCode =
@@ -160,11 +161,6 @@ function countedFailed(count: number, which: string): string {
 }
 
 const MAX_QUOTE = 200;
-const PAGE = /^\s*<(!doctype html|html)/i;
-
-export function isPage(body: string | null): boolean {
-  return PAGE.test(body ?? "");
-}
 
 /** Returns the title of a page, or its text. */
 function textOfPage(html: string): string {
@@ -174,7 +170,8 @@ function textOfPage(html: string): string {
 
 /** Returns the beginning of a body in one line, quoted unless it contains quotes itself; empty without one. */
 export function quoted(body: string | null): string {
-  const text = isPage(body) ? textOfPage(body!) : (problemDetail(body ?? "") ?? body ?? "");
+  const whole = body ?? "";
+  const text = isPage(whole) ? textOfPage(whole) : (problemDetail(whole) ?? whole);
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line === "") return "";
   const start = line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line;

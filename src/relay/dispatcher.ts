@@ -6,7 +6,7 @@ import { Chaos, type Intake } from "./chaos.ts";
 import { type ChaosSettings, isForgery } from "./chaos-settings.ts";
 import { type Clock, systemClock } from "../network/clock.ts";
 import { type Delivery, type Injected, objectIdOf, type RelayedEvent } from "./delivery.ts";
-import { hintForStatus } from "./forward-failure.ts";
+import { hintForResponse } from "./forward-failure.ts";
 import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
 import type { AttemptOutcome, Outcome } from "./ledger.ts";
 import type { ForwardedReport, Hint, Summary } from "./report.ts";
@@ -284,16 +284,13 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#notifySettled();
   }
 
-  #hintFor(
-    { event, copy }: Delivery<Event>,
-    { status, failure, location, excerpt }: ForwardResult,
-  ): string | undefined {
+  #hintFor({ event, copy }: Delivery<Event>, { status, failure, ...response }: ForwardResult): string | undefined {
     // A receiver that rejects a forged signature does what it should.
     if (isForgery(copy)) return undefined;
     if (status === undefined) return failure?.hint;
     const signing = this.#signing;
     const rejected = "headers" in signing ? signing.rejectedHint : undefined;
-    return hintForStatus({ status, location, excerpt }, rejected && (() => rejected(event)));
+    return hintForResponse({ status, ...response }, rejected && (() => rejected(event)));
   }
 
   /** Lets a delivery wait for a file descriptor: that counts as no attempt, and is reported once. */
@@ -390,8 +387,9 @@ function retryDelay(attempts: number, random: () => number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS) * (0.8 + 0.4 * random());
 }
 
-function attemptOutcome({ status, failure, durationMs, excerpt, location }: ForwardResult) {
-  return { status, error: failure?.message, durationMs, excerpt, location };
+function attemptOutcome({ status, failure, durationMs, excerpt, responseHeaders }: ForwardResult) {
+  const headers = isSuccess(status) ? undefined : responseHeaders;
+  return { status, error: failure?.message, durationMs, excerpt, headers };
 }
 
 function forwardedReport(

@@ -1,8 +1,8 @@
 import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
 import { describeTlsError, type FailureKind, failureKindOf } from "../network/failures.ts";
 import type { Scheme } from "../webhooks/schemes.ts";
-import { adviceOn, isSignIn, mentionsCsrf, NO_CSRF, NO_LOGIN } from "../contract/receiver-hints.ts";
-import { InvalidResponseError } from "../network/response-parser.ts";
+import { adviceOn, adviceOnRejection, rejectionOf } from "../contract/receiver-hints.ts";
+import { InvalidResponseError, type ResponseHeaders } from "../network/response-parser.ts";
 import { headerIn } from "./forward-headers.ts";
 
 /** Stable codes of network failures. */
@@ -77,28 +77,39 @@ export function describeTimeout(milliseconds: number, isResponding: boolean, url
 
 interface Response {
   status: number;
-  location?: string | undefined;
   /** The beginning of its body. */
   excerpt: string;
+  responseHeaders?: ResponseHeaders | undefined;
 }
 
-/** Returns what to do about an unsuccessful status, if it suggests anything; `rejected` if it suggests a wrong signature. */
-export function hintForStatus(
-  { status, location, excerpt }: Response,
-  rejected: () => string = () => OTHER_SECRET,
+/** Returns what to do about an error response, if it suggests anything; `unverified` if that is a wrong signature. */
+export function hintForResponse(
+  { status, excerpt, responseHeaders }: Response,
+  unverified?: () => string,
 ): string | undefined {
-  if (status >= 300 && status < 400) {
-    if (isSignIn(location)) return `The receiver redirects to ${location}. ${NO_LOGIN}.`;
-    const target = location === undefined ? "" : ` to ${location}`;
-    return `The receiver redirects${target}. Redirects are not followed: ${location === undefined ? "respond with 2xx in the receiver itself" : "use the final URL"}.`;
+  const header = (name: string) => responseHeaders?.get(name);
+  const rejection = rejectionOf({ status, body: excerpt, header });
+  const advice = `${adviceOnRejection(rejection, "the receiver", "the URL")}.`;
+  switch (rejection) {
+    case "signature":
+    case "unauthorized":
+    case "invalid":
+      return unverified?.() ?? advice;
+    case "sign_in":
+    case "redirect":
+      return `The receiver redirects to ${header("location")}. ${advice}`;
+    case "busy":
+      return `The receiver asks for a pause (Retry-After: ${header("retry-after") ?? "not set"}). ${advice}`;
+    case "error":
+    case "rejected":
+      // The status says as much.
+      return undefined;
+    default:
+      return advice;
   }
-  if (status === 404 || status === 405) return "Check the path: the receiver does not accept POST there.";
-  if (status === 403 && mentionsCsrf(excerpt)) return `${NO_CSRF}.`;
-  if (status === 400 || status === 401 || status === 403) return rejected();
-  return undefined;
 }
 
-const OTHER_SECRET = "If the receiver verifies signatures, check that it uses the same secret and the raw body.";
+const OTHER_SECRET = `${adviceOnRejection("invalid", "the receiver", "")}.`;
 
 interface Original {
   /** A flat list of names and values. */

@@ -1,5 +1,6 @@
-import type { Ack, ForwardAttempt, Retry } from "../contract/listen.ts";
+import { type Ack, type ForwardAttempt, REPORTED_HEADERS, type Retry } from "../contract/listen.ts";
 import { LIMITS } from "../contract/limits.ts";
+import type { ResponseHeaders } from "../network/response-parser.ts";
 import { Queue } from "./queue.ts";
 
 /** How an attempt to forward an event ended. */
@@ -8,8 +9,8 @@ export interface AttemptOutcome {
   error?: string | undefined;
   durationMs: number;
   excerpt?: string | undefined;
-  /** Where a redirect leads. */
-  location?: string | undefined;
+  /** Those of an error response. */
+  headers?: ResponseHeaders | undefined;
 }
 
 /** The result of an event: that of its last attempt. Neither status nor error: received without being forwarded. */
@@ -220,7 +221,10 @@ export function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {
   if (outcome?.status !== undefined) attempt.status_code = outcome.status;
   if (outcome?.error !== undefined) attempt.error = outcome.error;
   if (outcome?.excerpt !== undefined && outcome.excerpt !== "") attempt.response_excerpt = outcome.excerpt;
-  if (outcome?.location !== undefined) attempt.location = outcome.location.slice(0, LIMITS.listenTargetLength);
+  for (const [field, name] of REPORTED_HEADERS) {
+    const value = outcome?.headers?.get(name);
+    if (value !== undefined) attempt[field] = value.slice(0, LIMITS.listenTargetLength);
+  }
   return attempt;
 }
 

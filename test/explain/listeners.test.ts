@@ -1,20 +1,33 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { advanceClock } from "../support/advance-clock.ts";
 import { freePort } from "../support/free-port.ts";
 import { spawnListener, startListener } from "../support/listener.ts";
 import { explained, plain } from "./support/explained.ts";
 
 /** Paths that respond with 500. */
 const failing = new Set<string>();
-const CSRF = "Exempt the path from CSRF protection";
+/** Error responses by path. */
+const RESPONSES: Record<string, [status: number, body: string, headers?: Record<string, string>]> = {
+  "/302": [302, "", { Location: "/moved" }],
+  "/csrf": [403, "Invalid CSRF token"],
+  "/login": [401, "", { "WWW-Authenticate": "Basic" }],
+  "/401": [401, "no"],
+  "/400": [400, "bad"],
+  "/410": [410, ""],
+  "/415": [415, ""],
+  "/429": [429, "", { "Retry-After": "3600" }],
+  "/502": [502, ""],
+};
+const VERIFY = "check that it uses the same secret and the raw body";
 const HANG_UP = "Check whether the receiver crashed. If it serves https, use https://. Then replay the event";
 const NOT_HTTP = "Check what listens on that port. If it serves https, use https://. Then replay the event";
 const world = explained(({ path }, response) => {
-  if (path === "/302") return void response.writeHead(302, { Location: "/moved" }).end();
-  if (path === "/csrf") return void response.writeHead(403).end("Invalid CSRF token");
   if (path === "/hang-up") return void response.destroy();
   if (path === "/not-http") return void response.socket!.end("hello I am not http\r\n");
-  const status = failing.has(path) ? 500 : 200;
-  response.writeHead(status).end(status === 200 ? "ok" : "the warehouse is closed");
+  const [status, body, headers] = failing.has(path)
+    ? ([500, "the warehouse is closed"] as const)
+    : (RESPONSES[path] ?? [200, "ok"]);
+  response.writeHead(status, headers).end(body);
 });
 beforeEach(async () => {
   await world.clear();
@@ -126,36 +139,75 @@ describe("service why for an event and a listener", () => {
     });
   });
 
-  it("knows what the listener's own hint knows", async () => {
-    const { receiver } = world;
-    const host = receiver.url.replace("http://", "");
-    const unresolved = "Correct the host name in --forward-to, then replay the event";
-    const again = (event: string, target: string) => `service events replay ${event} --forward-to ${target}`;
-    for (const [target, code, action, fixed] of [
-      [
-        `${receiver.url}/302`,
-        "redirect",
-        "Forward to the redirect's target; redirects are not followed",
-        `${host}/moved`,
-      ],
-      [receiver.url.replace("http:", "https:"), "tls", "Use http:// in --forward-to, then replay the event", host],
-      ["nohost.invalid", "dns", unresolved, null],
-      [`${receiver.url}/hang-up`, "connection_closed", HANG_UP, `${host}/hang-up`],
-      [`${receiver.url}/not-http`, "invalid_response", NOT_HTTP, `${host}/not-http`],
-      [`${receiver.url}/csrf`, "receiver_unauthorized", `${CSRF}, then replay the event`, `${host}/csrf`],
-    ] as const) {
-      const listener = await startListener(world.env, ["--forward-to", target, "--retries", "0"]);
-      const { event } = await world.order(0);
-      const { hint } = await listener.record(({ event: name }) => name === "forwarded");
-      await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
-      await listener.interrupt();
-      const fix = fixed === null ? null : again(event.id, fixed);
-      const answer = await world.why(event.id);
-      expect(answer).toMatchObject({ code, action, fix });
-      if (code === "redirect") expect(answer.evidence).toContain("Location: /moved");
-      if (code === "receiver_unauthorized") expect(hint).toBe(`${CSRF}.`);
-      if (code === "connection_closed") expect(action).toContain(hint);
-    }
+  it.each([
+    ["/302", "redirect", "Use the redirect's target; redirects are not followed", "/moved"],
+    ["/csrf", "receiver_unauthorized", "Exempt the path from CSRF protection, then replay the event"],
+    [
+      "/login",
+      "receiver_unauthorized",
+      "Let this path verify the signature instead of requiring a login, then replay the event",
+    ],
+    [
+      "/401",
+      "receiver_unauthorized",
+      `If your application verifies signatures, ${VERIFY}; if it requires a login, let this path verify the signature instead, then replay the event`,
+    ],
+    [
+      "/400",
+      "receiver_rejected",
+      `If your application verifies signatures, ${VERIFY}; otherwise change it so that it accepts the event, then replay the event`,
+    ],
+    ["/410", "endpoint_disabled", "Handle POST at this path, or correct --forward-to, then replay the event"],
+    ["/415", "receiver_rejected", "Accept Content-Type: application/json in your application, then replay the event"],
+    ["/502", "receiver_error", "Start the application, or correct its address in the proxy, then replay the event"],
+    ["/hang-up", "connection_closed", HANG_UP],
+    ["/not-http", "invalid_response", NOT_HTTP],
+  ])("gives the advice of the listener's own hint for %s", async (path, code, action, fixed = path) => {
+    const url = world.receiver.url + path;
+    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "0"]);
+    const { event } = await world.order(0);
+    const { hint } = await listener.record(({ event: name }) => name === "forwarded");
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await listener.interrupt();
+    const fix = `service events replay ${event.id} --forward-to ${world.receiver.url.replace("http://", "")}${fixed}`;
+    expect(await world.why(event.id)).toMatchObject({ code, action, fix });
+    const inListen = action.replace("your application", "the receiver").replace("--forward-to", "the URL");
+    expect(hint).toContain(inListen.split(/,? [Tt]hen replay/)[0]);
+  });
+
+  it("says how long an application wants a pause, until that is over", async () => {
+    const url = `${world.receiver.url}/429`;
+    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "0"]);
+    const { event } = await world.order(0);
+    const { hint } = await listener.record(({ event: name }) => name === "forwarded");
+    expect(hint).toContain("Retry-After: 3600");
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await listener.interrupt();
+    expect(await world.why(event.id)).toMatchObject({
+      code: "rate_limited",
+      summary: "Your application responded with 429 and Retry-After: 3600",
+      action: "Your application asks for a pause of 1 h. Replay the event afterwards",
+    });
+    await advanceClock(world.api, 3600);
+    expect(plain(await world.why(event.id)).action).toMatch(/^Its pause of 1 h has been over since \S+Z\. Replay the event$/);
+  });
+
+  it.each([
+    ["http://nohost.invalid/hooks", "dns", "no such host", "localhost:3000/hooks"],
+    ["https:RECEIVER", "tls", "TLS error", "RECEIVER"],
+    ["http:RECEIVER/hang-up", "connection_closed", "closed", "RECEIVER/hang-up"],
+    ["http:RECEIVER/not-http", "invalid_response", "not HTTP", "RECEIVER/not-http"],
+  ])("names the error of %s, in the lists of attempts too", async (to, code, short, fixed) => {
+    const host = world.receiver.url.replace("http:", "");
+    const target = to.replace("RECEIVER", host);
+    const listener = await startListener(world.env, ["--forward-to", target, "--retries", "0"]);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await listener.interrupt();
+    const fix = `service events replay ${event.id} --forward-to ${fixed.replace("RECEIVER", host.slice(2))}`;
+    expect(await world.why(event.id)).toMatchObject({ code, evidence: expect.stringContaining(short), fix });
+    expect((await world.service(["why", event.id])).stdout).toMatch(new RegExp(`^ +1 \\S+  ${short}`, "m"));
+    expect((await world.service(["deliveries", "list", "--event", event.id])).stdout).toContain(`\t${code}\t`);
   });
 
   it("reports that no listener was connected, since when, and how to get the event", async () => {

@@ -93,7 +93,7 @@ describe("service why for a delivery and its event", () => {
       "receiver_unauthorized",
       "A firewall or proxy in front of Billing rejected the request with 403; attempt 2 is due at T",
       '403 in N ms, "Attention Required!"',
-      "Allow the platform's requests there, then retry",
+      "Allow the request in the firewall or proxy, then retry",
       "service deliveries retry DELIVERY",
     ],
     [

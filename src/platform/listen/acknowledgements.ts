@@ -1,6 +1,6 @@
 import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { timeOfId } from "../../contract/ids.ts";
-import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
+import { type Ack, type ForwardAttempt, reportedHeaders } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
@@ -278,22 +278,16 @@ function startOf({ duration_ms: duration }: { duration_ms: number }, end: number
 }
 
 function attemptColumns(attempt: ForwardAttempt & { at: number }) {
+  const headers = reportedHeaders(attempt);
   return {
     at: attempt.at,
     status_code: attempt.status_code ?? null,
     error: storableOrNull(attempt.error, LIMITS.descriptionLength),
     duration_ms: Math.round(attempt.duration_ms),
     request_headers: null,
-    response_headers: headersOf(attempt),
+    response_headers: headers && JSON.stringify(headers, (_name, value) => (typeof value === "string" ? storableText(value) : value)),
     response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
   };
-}
-
-/** A listener reports one header: it shows where to forward instead. */
-function headersOf({ location }: ForwardAttempt): string | null {
-  return location === undefined
-    ? null
-    : JSON.stringify({ location: storableText(location.slice(0, LIMITS.listenTargetLength)) });
 }
 
 function storableOrNull(text: string | undefined, length: number): string | null {

@@ -1,4 +1,4 @@
-import type { Retry } from "../../contract/listen.ts";
+import { reportedHeaders, type Retry } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt } from "../../contract/schemas/delivery.ts";
 import type { ListenerResult } from "../../contract/schemas/statistics.ts";
@@ -28,7 +28,7 @@ export interface Undelivered extends Pick<ListenerResult, "event" | "listener" |
 
 /** Adds an attempt. Only the last one keeps its response, since many events may be retried at once. */
 export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now: number): FailedAttempts {
-  const { retry_in_ms: wait, duration_ms, status_code = null, error = null, response_excerpt = null, location } = retry;
+  const { retry_in_ms: wait, duration_ms, status_code = null, error = null, response_excerpt = null } = retry;
   const attempts = (earlier?.attempts ?? [])
     .slice(1 - LIMITS.earlierAttempts)
     .map((attempt) => ({ ...attempt, response_excerpt: null }));
@@ -37,7 +37,7 @@ export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now
     duration_ms,
     status_code,
     error: error?.slice(0, LIMITS.descriptionLength) ?? null,
-    response_headers: location === undefined ? null : { location: location.slice(0, LIMITS.listenTargetLength) },
+    response_headers: reportedHeaders(retry),
     response_excerpt: response_excerpt?.slice(0, LIMITS.deliveryExcerptBytes) ?? null,
   };
   return { attempts: [...attempts, last], nextAt: now + wait };

@@ -12,7 +12,7 @@ import { assertOneOrMany, type BulkFlags, bulkFlags, runBulk } from "../../resou
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
 import { actionVerb, callVerb, IDEMPOTENCY_KEY, idOperand, listVerb, SEARCH_FILTERS } from "../../resource/verbs.ts";
-import { shortError } from "../../../explain/attempts.ts";
+import { codeOfError, shortError } from "../../../explain/attempts.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -31,12 +31,11 @@ const ATTEMPTS: Column<Delivery> = {
   text: ({ attempt_count }) => String(attempt_count),
   align: "right",
 };
-/** The code of an error precedes its description. Errors of a listener have none. */
 const RESPONSE: Column<Delivery> = {
   label: "Response",
   text({ last_status_code: status, last_error: error }, { terminal }) {
     if (status !== null || error === null) return String(status ?? "");
-    return (terminal ? undefined : /^[a-z_]+(?=:)/.exec(error)?.[0]) ?? shortError(error);
+    return (terminal ? undefined : codeOfError(error)) ?? shortError(error);
   },
   shrinks: true,
 };

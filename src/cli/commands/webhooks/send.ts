@@ -7,7 +7,7 @@ import { shellCommand } from "../../../contract/shell-command.ts";
 import { systemClock } from "../../../network/clock.ts";
 import { saidMistake } from "../../../receiver-check/signing-mistake.ts";
 import { idIn, mediaTypeOf, newId, sampleEvent, Template, TemplateError } from "../../../receiver-check/samples.ts";
-import { hintForStatus } from "../../../relay/forward-failure.ts";
+import { hintForResponse } from "../../../relay/forward-failure.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { Forwarder, type ForwardResult, type Outgoing } from "../../../relay/forwarder.ts";
 import { type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
@@ -153,14 +153,14 @@ function sameNotice(
 }
 
 function hintFor(
-  { status, failure, location, excerpt }: ForwardResult,
+  { status, failure, ...response }: ForwardResult,
   address: string,
   { scheme: name, payload, header, secret, secretFile, skipVerify }: SendFlags,
   scheme: Scheme,
 ): string | undefined {
   if (status === undefined) return failure?.hint;
-  return hintForStatus({ status, location, excerpt }, () => {
-    const said = saidMistake(excerpt, scheme);
+  return hintForResponse({ status, ...response }, () => {
+    const said = saidMistake(response.excerpt, scheme);
     if (said !== undefined) return said;
     const other =
       name === undefined ? "If the receiver expects the signature of another provider, pass --scheme. " : "";

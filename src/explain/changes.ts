@@ -13,7 +13,7 @@ import { wasDisabled, withoutDelivery } from "./unsent.ts";
 
 const GONE = 410;
 /** Failures that another secret may have repaired. */
-const OF_SECRET: ReadonlySet<FindingCode> = new Set([
+export const OF_SECRET: ReadonlySet<FindingCode> = new Set([
   "signature_rejected",
   "receiver_unauthorized",
   "receiver_rejected",

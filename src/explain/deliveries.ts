@@ -1,18 +1,19 @@
 import { capitalized, counted } from "../contract/words.ts";
 import { matchesSubscriptions } from "../contract/event-types.ts";
 import { kindOfId, timeOfId } from "../contract/ids.ts";
+import { isSuccess } from "../contract/is-success.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber } from "./attempts.ts";
-import { groupByReceiver } from "./states.ts";
+import { groupByReceiver, type ReceiverState, stateOf, tallyOf } from "./states.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf, pauseAfter } from "./causes.ts";
-import { currentCause, disabledAt, lastAttemptTime } from "./changes.ts";
+import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { atStart, everyAttempt, type Finding, isLikely, span, type TimeFormat, waits } from "./finding.ts";
+import { atStart, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
 import { forwardOf, forwardTo, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
@@ -32,30 +33,35 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   const got = receivers.flatMap((own) => own.findLast(isSucceeded) ?? []);
   const findings: Finding[] = [];
   const ofDeletedEndpoints: Finding[] = [];
+  const missed: ReceiverState[] = [];
   // Those that are not retried any more come first.
   const isFailed = ([newest]: readonly Delivery[]) => Number(newest!.status === "failed");
   for (const own of [...receivers].sort((a, b) => isFailed(b) - isFailed(a))) {
     if (own.some(isSucceeded)) continue;
     const newest = deliveries.find(({ id }) => id === own[0]!.id);
-    if (newest === undefined) continue;
-    (isOfDeleted(newest, chain) ? ofDeletedEndpoints : findings).push(ofDelivery(newest, chain, time));
+    const isDeleted = isOfDeleted(own[0]!, chain);
+    if (!isDeleted) missed.push(stateOf(own[0]!));
+    if (newest !== undefined) (isDeleted ? ofDeletedEndpoints : findings).push(ofDelivery(newest, chain, time));
   }
   const held = undelivered(chain, time);
   findings.push(...held);
+  missed.push(...held.map(({ code }): ReceiverState => (code === "listener_disconnected" ? "failed" : "retrying")));
   const unsent = event === undefined ? [] : disabledAt(event, chain);
-  const disabledCount = unsent.filter(({ status }) => status === "disabled").length;
+  missed.push(...unsent.filter(({ status }) => status === "disabled").map((): ReceiverState => "not sent"));
   const areEndpoints = receivers.every(([one]) => one!.endpoint !== null) && findings.every(isOfDelivery);
   const noun = areEndpoints ? "endpoints" : "receivers";
   // As lists count them.
-  const number = receivers.length - ofDeletedEndpoints.length + held.length + disabledCount;
+  const number = got.length + missed.length;
   if (findings.length > 0 && number > 1) {
-    const off = disabledCount === 0 ? "" : `; ${disabledCount} ${disabledCount === 1 ? "is" : "are"} disabled`;
-    const reached = `${event?.type ?? "The event"} reached ${got.length} of ${number} ${noun}${off}`;
+    const type = event?.type ?? "The event";
+    const which = got.length === 0 ? `any of ${number}` : `${missed.length} of ${number}`;
+    const unreached = `${type} did not reach ${which} ${noun}: ${inWords(missed)}`;
     const [first, ...others] = findings;
-    // A likely cause comes first, after its label.
-    if (others.length === 0) {
-      first!.summary = isLikely(first!) ? `${first!.summary}. ${reached}` : `${reached}. ${first!.summary}`;
-    } else findings.unshift(severalFailed(reached, findings, chain));
+    if (others.length > 0) findings.unshift(severalFailed(unreached, findings, chain));
+    else {
+      const reached = `${type} reached ${got.length} of ${number} ${noun}`;
+      first!.summary += `. ${missed.length === 1 ? reached : unreached}`;
+    }
   }
   const notSent = unsent.length === 0 ? "" : `; not sent to ${unsent.map(nameOf).join(", ")}, disabled at the time`;
   if (findings[0]?.code === "undelivered") findings[0].evidence += notSent;
@@ -75,6 +81,23 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
     });
   }
   return [...findings, ...unsent.map((endpoint) => notSentTo(endpoint, event!, chain, time))];
+}
+
+const IN_WORDS: Readonly<Record<ReceiverState, string>> = {
+  failed: "failed",
+  retrying: "being retried",
+  "not sent": "disabled",
+  queued: "waiting",
+  canceled: "canceled",
+  delivered: "delivered",
+};
+
+/** Returns how many receivers an event did not reach, by why: `2 failed, 1 is disabled`. */
+function inWords(missed: readonly ReceiverState[]): string {
+  const verbOf = (state: ReceiverState, count: number) => (state === "failed" ? "" : count === 1 ? "is " : "are ");
+  return tallyOf(missed)
+    .map(([state, count]) => `${count} ${verbOf(state, count)}${IN_WORDS[state]}`)
+    .join(", ");
 }
 
 /** Returns the evidence of the delivery that arrived last, with its receiver if it took more than one attempt. */
@@ -266,8 +289,15 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     since !== null
       ? `has been in progress since ${time(since)}`
       : `is due ${next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now"}`;
-  const isOver = status === "failed" && attempts.length > 1;
   const all = sessions < 2 ? everyAttempt(attempts.length) : `all attempts of ${sessions} sessions`;
+  const accepted = next === null ? attempts.findLast(({ status_code: code }) => isSuccess(code)) : undefined;
+  if (accepted !== undefined) {
+    const summary = `${what}; another attempt succeeded with ${accepted.status_code} at ${time(accepted.at)}`;
+    if (sessions < 2 || !OF_SECRET.has(code)) return found({ code, summary, action, fix });
+    const same = "Start all sessions of `service listen` with the same secret, or stop the others";
+    return found({ code, summary, action: same, fix: shellCommand`service why ${delivery.listener!}` });
+  }
+  const isOver = status === "failed" && attempts.length > 1;
   const summary = isOver
     ? `${what}; ${all} failed, and no retries are left`
     : next === null

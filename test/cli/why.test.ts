@@ -415,7 +415,7 @@ describe("service why", () => {
     const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 120 });
     expect(await session.ended).toBe(0);
     const text = session.text();
-    expect(text).toContain("Result: order.created reached 2 of 7 endpoints.");
+    expect(text).toContain("Result: order.created did not reach 5 of 7 endpoints: 5 are being retried.");
     expect(text.match(/^Cause: /gm)).toHaveLength(4);
     expect(text).not.toContain("Also:");
     expect(text.match(/out of stock/g)).toHaveLength(4);

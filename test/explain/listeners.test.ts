@@ -21,7 +21,12 @@ const RESPONSES: Record<string, [status: number, body: string, headers?: Record<
 const VERIFY = "check that it uses the same secret and the raw body";
 const HANG_UP = "Check whether the receiver crashed. If it serves https, use https://. Then replay the event";
 const NOT_HTTP = "Check what listens on that port. If it serves https, use https://. Then replay the event";
-const world = explained(({ path }, response) => {
+/** Reject the signatures of requests that wait for it. */
+const rejections: (() => void)[] = [];
+const world = explained(({ path, headers: sent }, response) => {
+  if (sent["session"] === "2") {
+    return void rejections.push(() => response.writeHead(400).end("signature mismatch"));
+  }
   if (path === "/hang-up") return void response.destroy();
   if (path === "/not-http") return void response.socket!.end("hello I am not http\r\n");
   const [status, body, headers] = failing.has(path)
@@ -189,7 +194,9 @@ describe("service why for an event and a listener", () => {
       action: "Your application asks for a pause of 1 h. Replay the event afterwards",
     });
     await advanceClock(world.api, 3600);
-    expect(plain(await world.why(event.id)).action).toMatch(/^Its pause of 1 h has been over since \S+Z\. Replay the event$/);
+    expect(plain(await world.why(event.id)).action).toMatch(
+      /^Its pause of 1 h has been over since \S+Z\. Replay the event$/,
+    );
   });
 
   it.each([
@@ -261,6 +268,31 @@ describe("service why for an event and a listener", () => {
     for (const one of sessions) await one.interrupt();
   });
 
+  it("tells from an application's secret that a session signs with another one", async () => {
+    const url = `${world.receiver.url}/sessions`;
+    const args = ["--forward-to", url, "--retries", "0"];
+    const sessions = [
+      await startListener(world.env, args),
+      await startListener({ ...world.env, SERVICE_WEBHOOK_SECRET: "whsec_another" }, [...args, "-H", "Session: 2"]),
+    ];
+    const { event } = await world.order(0);
+    await succeeded(event.id);
+    await expect.poll(() => rejections.length).toBe(1);
+    for (const reject of rejections.splice(0)) reject();
+    const known = "Your application rejected the signature with 400; another attempt succeeded with 200 at T";
+    await expect.poll(async () => plain(await world.why(event.id)).summary).toBe(known);
+    const [delivery] = await world.deliveries(`event=${event.id}`);
+    expect(await world.why(event.id)).toMatchObject({
+      action: "Start all sessions of `service listen` with the same secret, or stop the others",
+      fix: `service why ${delivery!.listener}`,
+    });
+    for (const one of sessions) await one.interrupt();
+    await expect.poll(async () => (await world.why(event.id)).fix).toBe("service listen --print-secret");
+    expect(plain(await world.why(event.id)).summary).toBe(known);
+    const env = { SERVICE_WEBHOOK_SECRET: "whsec_another" };
+    expect((await world.service(["listen", "--print-secret"], { env })).stdout).toBe("whsec_another\n");
+  });
+
   it("explains the ID that sessions share, and names the targets of both", async () => {
     for (const path of ["/one", "/two"]) failing.add(path);
     const targets = ["one", "two"].map((path) => `${world.receiver.url}/${path}`);
@@ -300,7 +332,7 @@ describe("service why for an event and a listener", () => {
     for (let count = 0; count < 6; count++) await world.api("POST", "/v1/customers", { email: `${count}@example.com` });
     const newest = async () => (await world.service(["why"])).stdout;
     expect(await newest()).toMatch(
-      /^Cause: order\.created reached 1 of 2 receivers\. Your application responded with 500; /,
+      /^Cause: Your application responded with 500; .+\. order\.created reached 1 of 2 receivers\.$/m,
     );
     await listener.kill();
     await expect.poll(listed).toMatchObject([{ event: event.id, result: "disconnected" }]);
@@ -308,7 +340,7 @@ describe("service why for an event and a listener", () => {
     expect(plain(await world.why(event.id))).toMatchObject({
       code: "listener_disconnected",
       summary:
-        "order.created reached 1 of 2 receivers. Your application responded with 500, and the listener disconnected at T, before the next attempt",
+        "Your application responded with 500, and the listener disconnected at T, before the next attempt. order.created reached 1 of 2 receivers",
     });
     failing.clear();
     const next = await startListener(world.env, ["--forward-to", url]);
@@ -333,7 +365,7 @@ describe("service why for an event and a listener", () => {
     expect(plain(answer)).toMatchObject({
       code: "receiver_error",
       summary: expect.stringMatching(
-        /^order\.created reached 1 of 2 receivers\. Your application responded with 500; the listener's next attempt is due (at T|now)$/,
+        /^Your application responded with 500; the listener's next attempt is due (at T|now)\. order\.created reached 1 of 2 receivers$/,
       ),
       evidence: expect.stringMatching(/^Attempt \d at T: 500 in N ms, "the warehouse is closed"$/),
       action: "Fix the error in your application, then check the listener's next attempt",

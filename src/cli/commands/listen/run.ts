@@ -14,7 +14,7 @@ import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-acc
  */
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
   const { output } = context;
-  if (flags.printSecret) return await printSecret(context);
+  if (flags.printSecret) return await printSecret(flags, context);
   const platform = await accessPlatform(context);
   const { receivers, options: forwarding, chaos } = readForwardingOptions(flags, context);
   if (receivers.target?.origin === platform.baseUrl.origin)
@@ -34,8 +34,10 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   await new Listening({ flags, command, platform, setup, forwarding, display, clock }, context).run();
 }
 
-async function printSecret(context: Context): Promise<void> {
-  const secret = await fetchListenSecret(await accessPlatform(context), context.signal);
+/** Prints the secret that a session with these flags signs with. */
+async function printSecret(flags: ListenFlags, context: Context): Promise<void> {
+  const own = await ownSecretOf(flags, context);
+  const secret = own.secret ?? (await fetchListenSecret(await accessPlatform(context), context.signal));
   if (context.output.json) await context.output.document({ secret });
   else context.output.line(secret);
 }

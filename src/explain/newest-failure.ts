@@ -3,7 +3,7 @@ import { pathOf } from "../contract/resources.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { RequestLog, RequestLogDetail } from "../contract/schemas/request-log.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
-import type { TestClock } from "../contract/schemas/test-clock.ts";
+import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { attemptsOf } from "./attempts.ts";
 import type { ChainApi } from "./chain.ts";
 import { environmentTimeOf } from "./endpoint-change.ts";

@@ -38,7 +38,7 @@ process.stdout.write(
     ...sections,
     ...Object.entries(TOPICS).map(
       ([topic, { text }]) =>
-        `## Topic: ${topic}\n\n\`\`\`text needs service help\n${textLines(inProject(text.trim()), 80).join("\n")}\n\`\`\``,
+        `### Topic: ${topic}\n\n\`\`\`text needs service help\n${textLines(inProject(text.trim()), 80).join("\n")}\n\`\`\``,
     ),
   ].join("\n\n")}\n`,
 );

@@ -23,7 +23,7 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   doctor: "Guide: [Troubleshooting](troubleshooting.md)",
   profiles: "Guide: [Profiles](authentication.md#profiles)",
   config: "Guide: [Environment variables](authentication.md#environment-variables)",
-  keys: "Guide: [API keys](authentication.md#api-keys)",
+  keys: "Guides: [API keys](authentication.md#api-keys), [Scopes](authentication.md#scopes)",
   apps: "Guide: [Sign in with service](sign-in-with-service.md)",
   logs: "Guides: [Troubleshooting](troubleshooting.md#anything-else), [what is logged](security.md#logs)",
   mcp: "Guide: [MCP](mcp.md)",

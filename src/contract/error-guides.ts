@@ -266,7 +266,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The operation needs a scope that the key or token does not have; write does not include read. A key cannot give a new key a scope that it lacks.",
     remedy: "Use a credential with the scope in `required_scope`, or create a key with it.",
-    guide: "[API keys](authentication.md#api-keys)",
+    guide: "[Scopes](authentication.md#scopes)",
     example: {
       detail: "Requires the scope customers:write, which the credential does not have.",
       required_scope: "customers:write",

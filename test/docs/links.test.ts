@@ -60,7 +60,7 @@ describe("a file that a page mentions", () => {
   const isInRepository = (path: string): boolean =>
     tracked.some((file) => file === path || file.startsWith(`${path}/`));
   const isInPackage = (path: string): boolean =>
-    /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|(bin|dist|docs)(\/|$))/.test(path) &&
+    /^(README\.md|CHANGELOG\.md|LICENSE|package\.json|(bin|dist|docs|deploy)(\/|$))/.test(path) &&
     !path.startsWith("docs/contributors");
 
   it.each(packaged)("is in the package, or the sentence in %s mentions the repository", (page) => {

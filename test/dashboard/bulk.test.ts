@@ -95,10 +95,10 @@ it("resends everything that an endpoint missed since it began to fail, including
   await board.show("sandbox");
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   const toAll = page.getByRole("dialog");
-  const failing = toAll.getByRole("checkbox", { name: /\/since.*still failing, so a retry would probably fail/ });
+  const failing = toAll.getByRole("checkbox", { name: /\/since.*last attempt failed/ });
   await failing.waitFor();
   expect(await failing.isChecked()).toBe(false);
-  await toAll.getByText("Both still fail. Repair one first, or choose it to try anyway.").waitFor();
+  await toAll.getByText("The last attempt to both failed. Choose those that you have repaired.").waitFor();
   await failing.check();
   await toAll.getByText(/^20 deliveries found: 20 waiting/).waitFor();
   await toAll.getByRole("button", { name: "Cancel" }).click();
@@ -248,7 +248,7 @@ it("enables an endpoint, and replays the events that it missed while it was disa
   await dialog.getByRole("button", { name: "Enable and replay 6" }).click();
   await page.getByText("Enabled. Replaying 6 missed events and retrying 1 failed delivery").waitFor();
   const outcome = page.getByRole("status", { name: "Replay", exact: true });
-  await outcome.getByText("Sent again: 6 events. All were delivered.").waitFor();
+  await outcome.getByText("Replayed: 6 missed events. All were delivered.").waitFor();
   await outcome.getByRole("button", { name: "Close" }).click();
   // The answer is about the endpoint as it is now.
   await expect.poll(() => page.locator(".answer").textContent()).not.toContain("was disabled");

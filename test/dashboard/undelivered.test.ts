@@ -141,8 +141,8 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog");
   // Their only attempt failed, with 503: neither is known to have failed for long.
-  await dialog.getByText("Both still fail. Repair one first, or choose it to try anyway.").waitFor();
-  expect(await dialog.getByText("still failing, so a retry would probably fail").count()).toBe(2);
+  await dialog.getByText("The last attempt to both failed. Choose those that you have repaired.").waitFor();
+  expect(await dialog.getByText("last attempt failed").count()).toBe(2);
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
   await dialog.getByRole("checkbox", { name: /^Ledger/ }).check();
   await dialog.getByRole("checkbox", { name: /^Reports/ }).check();

@@ -16,11 +16,12 @@ const TICK_STEPS = [10, 30, 60, 240, 1440] as const;
 export function AttemptsChart(props: {
   /** Undefined while they are loaded. */
   minutes: Minutes | undefined;
-  /** True if intervals before the first attempt are left out. */
-  isCut?: boolean;
+  /** When the endpoint was created: the chart begins there. */
+  created?: string | undefined;
   actions?: ComponentChildren;
 }) {
-  const { minutes = [], isCut = false, actions } = props;
+  const { minutes: all = [], created = "", actions } = props;
+  const minutes = since(all, created);
   const [pointed, setPointed] = useState<number>();
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
@@ -48,7 +49,7 @@ export function AttemptsChart(props: {
         <small>
           {per}
           {down > 0 ? " (failures below the line)" : ""}
-          {isCut && minutes[0] && `; none before ${shortTime(Date.parse(minutes[0].at), environmentNow())}`}
+          {minutes.length < all.length && `; created at ${shortTime(Date.parse(created), environmentNow())}`}
           {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
         </small>
         <span class="legend">
@@ -106,6 +107,15 @@ export function AttemptsChart(props: {
       </div>
     </figure>
   );
+}
+
+/** Bars of a chart at least. */
+const MIN_BARS = 60;
+
+/** Returns the intervals from that of a time on, of those in the order of their times. */
+function since(minutes: Minutes, time: string): Minutes {
+  const first = minutes.findLastIndex(({ at }) => at <= time);
+  return minutes.slice(Math.max(0, Math.min(first, minutes.length - MIN_BARS)));
 }
 
 const MINUTE = 60_000;

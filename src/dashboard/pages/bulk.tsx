@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
@@ -16,6 +16,7 @@ import { useQuery } from "../api/store.ts";
 import { count, counted, dateAndTime, pastTime } from "../format.ts";
 import { environment } from "../router.tsx";
 import { noteStarted } from "./operations.tsx";
+import { testEndpoint } from "./retry-now.tsx";
 
 /** Choices of "Created", in seconds; 0 is all that can be retried. */
 const RANGES = [
@@ -108,6 +109,15 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const { items: endpoints = [] } = useEndpoints();
   /** Whether an endpoint is chosen, of those whose box was changed. */
   const [boxes, setBoxes] = useState<ReadonlyMap<string, boolean>>(new Map());
+  /** The responses to test events, by endpoint. */
+  const [tests, setTests] = useState<ReadonlyMap<string, string>>(new Map());
+  const test = async (id: string) => {
+    const { text, isGood } = await testEndpoint(call, id);
+    setTests((before) => new Map(before).set(id, text));
+    setBoxes((before) => new Map(before).set(id, isGood));
+    return undefined;
+  };
+  const list = useRef<HTMLFieldSetElement>(null);
   const { data: statistics, error: uncounted } = useQuery<Statistics>("/v1/statistics");
   // Kept while the dialog is open: the endpoint may recover meanwhile.
   const [since] = useState(failingSince);
@@ -161,6 +171,8 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   groups.sort((a, b) => sumOf(b.own) - sumOf(a.own));
   const disabled = groups.filter(({ isDisabled }) => isDisabled);
   const enabled = groups.filter(({ isDisabled }) => !isDisabled);
+  // What to choose matters more than the first field.
+  useEffect(() => list.current?.querySelector("input")?.focus(), [enabled.length > 0]);
   // A retry to an endpoint that still fails only uses up an attempt.
   const isChosen = (group: { id: string; isFailing: boolean }) => boxes.get(group.id) ?? !group.isFailing;
   const chosen =
@@ -200,25 +212,34 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
             />
           )}
           {enabled.length > 0 && (
-            <fieldset class="targets">
+            <fieldset class="targets" ref={list}>
               <legend>Endpoints</legend>
               {enabled.map((group) => (
-                <label key={group.id}>
-                  <input
-                    type="checkbox"
-                    checked={isChosen(group)}
-                    onChange={() => setBoxes(new Map(boxes).set(group.id, !isChosen(group)))}
-                  />
-                  <span>
-                    <span class="one-line">{group.name}</span>
-                    <small>
-                      {inWords(group.own)}
-                      {group.isFailing && (
-                        <span class="bad-text"> · still failing, so a retry would probably fail</span>
-                      )}
-                    </small>
-                  </span>
-                </label>
+                <div key={group.id}>
+                  <label>
+                    <input
+                      type="checkbox"
+                      checked={isChosen(group)}
+                      onChange={() => setBoxes(new Map(boxes).set(group.id, !isChosen(group)))}
+                    />
+                    <span>
+                      <span class="one-line">{group.name}</span>
+                      <small>
+                        {inWords(group.own)}
+                        {tests.has(group.id) ? (
+                          ` · test event: ${tests.get(group.id)}`
+                        ) : (
+                          <span class="bad-text">{group.isFailing && " · last attempt failed"}</span>
+                        )}
+                      </small>
+                    </span>
+                  </label>
+                  {group.isFailing && (
+                    <Action class="small" label={`Send test event to ${group.name}`} run={() => test(group.id)}>
+                      Send test event
+                    </Action>
+                  )}
+                </div>
               ))}
             </fieldset>
           )}
@@ -271,9 +292,9 @@ export function failsStill({ id, health }: WebhookEndpoint, statistics: Statisti
 /** Returns what to do if no endpoint is chosen. */
 function chooseOf(groups: readonly { isFailing: boolean }[]): string {
   if (!groups.every(({ isFailing }) => isFailing)) return "Choose an endpoint.";
-  if (groups.length === 1) return "It still fails. Repair it first, or choose it to try anyway.";
-  const all = groups.length === 2 ? "Both" : `All ${groups.length}`;
-  return `${all} still fail. Repair one first, or choose it to try anyway.`;
+  if (groups.length === 1) return "The last attempt to it failed. Choose it if you have repaired it.";
+  const all = groups.length === 2 ? "both" : `each of the ${groups.length}`;
+  return `The last attempt to ${all} failed. Choose those that you have repaired.`;
 }
 
 type Counted = { body: DeliveryBulkRetry; total: number };

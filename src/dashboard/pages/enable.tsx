@@ -40,12 +40,14 @@ export function EnableDialog(props: {
   waiting: number;
   /** The ID of a delivery that failed for good, which is then retried. */
   failed?: string;
+  /** Of what it missed, only these events are sent unless the user wants all. */
+  only?: { events: readonly string[]; about: string } | undefined;
   onChange: () => void;
   onClose: () => void;
 }) {
   const call = useCall();
   const { value: of } = environment;
-  const { waiting, failed, onChange, onClose } = props;
+  const { waiting, failed, only, onChange, onClose } = props;
   // Once it is enabled, it no longer shows since when it was not.
   const [endpoint] = useState(props.endpoint);
   const { id } = endpoint;
@@ -58,12 +60,15 @@ export function EnableDialog(props: {
   const missed = ofMissed.found?.get(id);
   const { found: lost = 0 } = ofLost;
   const error = ofMissed.error ?? ofLost.error;
-  const [isRetrying, setRetrying] = useState(true);
+  const [isOnly, setOnly] = useState(only !== undefined);
+  const replayed = only !== undefined && isOnly ? only.events.length : missed;
+  const others = missed === undefined || only === undefined ? 0 : missed - only.events.length;
+  const [isRetrying, setRetrying] = useState(only === undefined);
   const again = isRetrying ? lost : 0;
   return (
     <Confirmation
       title={`Enable ${nameOfEndpoint(endpoint)}?`}
-      verb={missed === undefined || missed === 0 ? "Enable" : `Enable and replay ${count(missed)}`}
+      verb={replayed === undefined || replayed === 0 ? "Enable" : `Enable and replay ${count(replayed)}`}
       isReady={(missed !== undefined && ofLost.found !== undefined) || (error !== undefined && error.status !== 0)}
       problem={error}
       isHarmless
@@ -74,22 +79,26 @@ export function EnableDialog(props: {
           const operation = await call<BulkOperation>("POST", "/v1/deliveries/retry", ofFailed);
           noteStarted({ environment: of, operations: [operation], left: [ofFailed] });
         } else if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
+        const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
+        if (only !== undefined && isOnly) {
+          await Promise.all(only.events.map((event) => call("POST", `/v1/events/${event}/replay`, { endpoint: id })));
+          return `Enabled. Replaying ${counted(only.events.length, "event")} about this ${only.about}${retried}; waiting deliveries are sent now.`;
+        }
         const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
         if (operation.total > 0) {
           // This browser's time is not exactly that of the platform.
           const from = formatTimestamp(Date.parse(operation.created) - 1000);
           noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
         }
-        const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
         return `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; waiting deliveries are sent now.`;
       }}
       onClose={onClose}
       explanation={
         <>
           <p role="status">
-            {missed === undefined
+            {replayed === undefined
               ? error === undefined && "Counting the events that it missed…"
-              : `It will receive the ${counted(missed, "event")} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
+              : `It will receive the ${counted(replayed, "event")}${only && isOnly ? ` about this ${only.about}` : ""} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
           </p>
           {listeners > 0 && missed !== undefined && missed > 0 && (
             <p>
@@ -98,6 +107,12 @@ export function EnableDialog(props: {
                 : `The ${count(listeners)} connected listeners receive`}{" "}
               the replayed events too, even those that {listeners === 1 ? "it has" : "they have"} received before.
             </p>
+          )}
+          {others > 0 && (
+            <label class="check">
+              <input type="checkbox" checked={!isOnly} onChange={() => setOnly(!isOnly)} />
+              <span>Also replay the {counted(others, "other event")} that it missed</span>
+            </label>
           )}
           {lost > 0 && (
             <label class="check">

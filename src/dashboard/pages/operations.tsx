@@ -81,11 +81,13 @@ function Operations(props: {
   const isRunning = running.length > 0;
   const isStopped = operations.some(({ status }) => status === "canceled");
   const reason = operations.find((one) => one.last_error !== null)?.last_error;
-  const words = type === "events.replay" ? counted(total, "event") : counted(total, "delivery", "deliveries");
-  const verb = type === "events.replay" ? "Replay" : "Retry";
+  const isReplay = type === "events.replay";
+  const event = filters.missed ? "missed event" : "event";
+  const words = isReplay ? counted(total, event) : counted(total, "delivery", "deliveries");
+  const verb = isReplay ? "Replay" : "Retry";
   const isOfOne = operations.every((one) => one.filters.endpoint === filters.endpoint);
   const of = isOfOne && filters.endpoint != null ? { endpoint: filters.endpoint } : {};
-  const ended = isStopped ? "Stopped" : done === 0 && failed > 0 ? "Not sent" : "Sent again";
+  const ended = isStopped ? "Stopped" : done === 0 && failed > 0 ? "Not sent" : isReplay ? "Replayed" : "Sent again";
   return (
     <section class="notice" role="status" aria-label={verb}>
       <p>

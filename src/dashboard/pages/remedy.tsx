@@ -2,14 +2,16 @@ import { kindOfId } from "../../contract/ids.ts";
 import type { Replay } from "../../contract/schemas/event.ts";
 import type { Chain } from "../../explain/chain.ts";
 import type { Finding } from "../../explain/finding.ts";
+import { decisiveDeliveries } from "../../explain/states.ts";
 import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { Action, DialogButton } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
-import { counted } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { RetryDeliveries, RetryDialog, retryLabel } from "./bulk.tsx";
+import { RetryDeliveries, RetryDialog, RetryEach, retryLabel } from "./bulk.tsx";
 import { EnableDialog } from "./enable.tsx";
+import { DeleteEndpoint } from "./endpoints/dialogs.tsx";
 import { RetryNow } from "./retry-now.tsx";
 
 /** Returns true if something has to be repaired, or waited for, before a retry. */
@@ -30,6 +32,7 @@ export function Remedy(props: {
   const primary = isOneOfSeveral ? "" : "primary";
   const sending = isRepairFirst(finding) ? "" : primary;
   const call = useCall();
+  if (finding?.code === "undelivered") return <RetryAll chain={chain} onDone={onDone} />;
   const { verb, id, only, url, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const counts = chain.statistics?.endpoints.find((one) => one.endpoint === id);
@@ -56,30 +59,39 @@ export function Remedy(props: {
           Open the endpoint
         </Link>
       ) : (
-        <DialogButton
-          class={sending}
-          label={
-            also === "deliveries retry"
-              ? "Enable and retry"
-              : also === ""
-                ? "Enable"
-                : "Enable and replay what it missed"
-          }
-          dialog={(close) => (
-            <EnableDialog
-              endpoint={endpoint}
-              waiting={pending}
-              {...(finding &&
-                also === "deliveries retry" &&
-                kindOfId(finding.subject) === "delivery" && { failed: finding.subject })}
-              onChange={onDone}
-              onClose={() => {
-                close();
-                onDone();
-              }}
+        <>
+          <DialogButton
+            class={sending}
+            label={
+              also === "deliveries retry"
+                ? "Enable and retry"
+                : also === ""
+                  ? "Enable"
+                  : "Enable and replay what it missed"
+            }
+            dialog={(close) => (
+              <EnableDialog
+                endpoint={endpoint}
+                waiting={pending}
+                {...(finding &&
+                  also === "deliveries retry" &&
+                  kindOfId(finding.subject) === "delivery" && { failed: finding.subject })}
+                onChange={onDone}
+                onClose={() => {
+                  close();
+                  onDone();
+                }}
+              />
+            )}
+          />
+          {/* A receiver that responds with 410 asks for it. */}
+          {endpoint.disabled_reason === "gone" && (
+            <DialogButton
+              label="Delete the endpoint"
+              dialog={(close) => <DeleteEndpoint id={id} onDeleted={onDone} onClose={close} />}
             />
           )}
-        />
+        </>
       );
     case "deliveries retry all":
       return (
@@ -134,6 +146,15 @@ export function Remedy(props: {
     default:
       return <Again chain={chain} subject={finding?.subject ?? ""} onDone={onDone} />;
   }
+}
+
+/** Sends an event again to each endpoint that did not get it and is enabled, if there are several. */
+function RetryAll({ chain, onDone }: { chain: Chain; onDone: () => void }) {
+  const open = decisiveDeliveries(chain.deliveries).filter(
+    ({ endpoint, status }) => status !== "succeeded" && chain.endpoints.get(endpoint ?? "")?.status === "enabled",
+  );
+  if (open.length < 2) return null;
+  return <RetryEach class="" deliveries={open} label={`Retry ${count(open.length)} deliveries`} onDone={onDone} />;
 }
 
 /** Next to a command that only shows what is wrong: sends the delivery again, or those of the endpoint. */

@@ -1,6 +1,7 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
-import { useCall } from "../api/call.ts";
+import type { Event } from "../../contract/schemas/event.ts";
+import { useCall, withQuery } from "../api/call.ts";
 import { environmentNow } from "../clock.ts";
 import { Action } from "../components/action.tsx";
 import { showToast } from "../components/toasts.tsx";
@@ -44,8 +45,24 @@ export function RetryNow(props: { id: string; class?: string; shortcut?: string;
   );
 }
 
+export const PING = "webhook_endpoint.ping";
+
+/** An attempt ends within 10 s. */
+const ANSWER_MILLISECONDS = 15_000;
+
+/** Sends a test event to an endpoint, and returns how it responded. */
+export async function testEndpoint(call: ReturnType<typeof useCall>, id: string, type: string = PING) {
+  const event = await call<Event>("POST", `/v1/webhook_endpoints/${id}/ping`, type === PING ? undefined : { type });
+  const list = withQuery("/v1/deliveries", { event: event.id, endpoint: id });
+  const read = async () => (await call<{ data: Delivery[] }>("GET", list)).data[0];
+  const delivery = await attemptAfter(0, read, ANSWER_MILLISECONDS);
+  const { last_status_code: code = null, last_error: error = null } = delivery ?? {};
+  const text = code === null && error === null ? "no response yet" : outcomeInWords(code, error);
+  return { text, isGood: isSuccess(code) };
+}
+
 /** Returns a delivery once more attempts than these have been made of it; undefined if none is in this time. */
-export async function attemptAfter(
+async function attemptAfter(
   made: number,
   read: () => Promise<Delivery | undefined>,
   milliseconds: number,

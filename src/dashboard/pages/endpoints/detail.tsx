@@ -11,7 +11,7 @@ import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
-import { Confirmation, perform } from "../../components/action.tsx";
+import { perform } from "../../components/action.tsx";
 import { Also, Answer } from "../../components/answer.tsx";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
@@ -29,7 +29,7 @@ import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
-import { EndpointDialog } from "./dialogs.tsx";
+import { DeleteEndpoint, EndpointDialog } from "./dialogs.tsx";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 
@@ -61,8 +61,6 @@ export function EndpointDetail({ id }: { id: string }) {
     explanation !== undefined &&
     !isRepairFirst(explanation.findings[0]) &&
     (isWaiting || lost > 0 || (data !== undefined && data.health.failing_since !== null));
-  const all = statistics.data?.minutes;
-  const shown = all && fitting(all);
   return (
     <DetailPage
       page="endpoints"
@@ -126,8 +124,8 @@ export function EndpointDetail({ id }: { id: string }) {
           />
           {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
           <AttemptsChart
-            minutes={shown}
-            isCut={(shown?.length ?? 0) < (all?.length ?? 0)}
+            minutes={statistics.data?.minutes}
+            created={endpoint.created}
             actions={<RangeChoice preset="6h" />}
           />
           {failures.length > 1 && (
@@ -179,6 +177,7 @@ function Actions(props: {
   const call = useCall();
   const go = useGo();
   const { endpoint, path, waiting, failed, isRetryFirst, isFailing, onChange, onPing } = props;
+  const isGone = endpoint.disabled_reason === "gone";
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   const isEnabled = endpoint.status === "enabled";
   const close = () => {
@@ -220,9 +219,16 @@ function Actions(props: {
           </button>
         </>
       ) : (
-        <button type="button" class="primary" disabled={isUnreachable.value} onClick={() => setOpenDialog("enable")}>
-          Enable and replay
-        </button>
+        <>
+          {isGone && (
+            <button type="button" disabled={isUnreachable.value} onClick={() => setOpenDialog("delete")}>
+              Delete the endpoint
+            </button>
+          )}
+          <button type="button" class="primary" disabled={isUnreachable.value} onClick={() => setOpenDialog("enable")}>
+            Enable and replay
+          </button>
+        </>
       )}
       {(openDialog === "enable" || openDialog === "test" || openDialog === "disable") && (
         <EndpointDialog
@@ -247,17 +253,7 @@ function Actions(props: {
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
       {openDialog === "delete" && (
-        <Confirmation
-          title="Delete this endpoint?"
-          explanation={<p>Its pending deliveries are canceled. This cannot be undone.</p>}
-          verb="Delete endpoint"
-          run={async () => {
-            await call("DELETE", path);
-            go("endpoints");
-            return `Deleted ${endpoint.id}`;
-          }}
-          onClose={() => setOpenDialog(undefined)}
-        />
+        <DeleteEndpoint id={endpoint.id} onDeleted={() => go("endpoints")} onClose={() => setOpenDialog(undefined)} />
       )}
     </>
   );
@@ -271,16 +267,6 @@ function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined 
   const settings = { ...endpoint, headers: endpoint.header_names.join(", ") };
   const value = (settings as unknown as Readonly<Record<string, string | number | boolean | null>>)[name] ?? "";
   return value === "" ? undefined : String(value);
-}
-
-/** Bars of a chart at least. */
-const MIN_BARS = 60;
-
-/** Returns the intervals from the first attempt on. */
-function fitting(minutes: Statistics["minutes"]): Statistics["minutes"] {
-  const first = minutes.findIndex(({ attempts }) => attempts > 0);
-  const last = Math.max(0, minutes.length - MIN_BARS);
-  return minutes.slice(first === -1 ? last : Math.min(first, last));
 }
 
 /** Returns when the last attempt of the range was. */

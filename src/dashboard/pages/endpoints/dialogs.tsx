@@ -1,19 +1,15 @@
 import { useState } from "preact/hooks";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
-import { isSuccess } from "../../../contract/is-success.ts";
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { useCall, withQuery } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { nameOfEndpoint } from "../../api/endpoints.ts";
 import { Confirmation } from "../../components/action.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toasts.tsx";
-import { outcomeInWords } from "../../responses.ts";
 import { RetryDialog } from "../bulk.tsx";
 import { EnableDialog } from "../enable.tsx";
-import { attemptAfter } from "../retry-now.tsx";
+import { PING, testEndpoint } from "../retry-now.tsx";
 
 /** A dialog about an endpoint, of those that its page and the overview open. */
 export function EndpointDialog(props: {
@@ -40,24 +36,11 @@ export function EndpointDialog(props: {
   }
 }
 
-const PING = "webhook_endpoint.ping";
-
-/** An attempt ends within 10 s. */
-const ANSWER_MILLISECONDS = 15_000;
-
 /** Sends a ping to this endpoint, or in the sandbox an event with a sample object, and reports the response. */
 function TestEvent({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) {
   const call = useCall();
   const { id, livemode: isLive } = endpoint;
   const [type, setType] = useState<string>(PING);
-  const deliveryOf = async (event: string) => {
-    const list = withQuery("/v1/deliveries", { event, endpoint: id });
-    return await attemptAfter(
-      0,
-      async () => (await call<{ data: Delivery[] }>("GET", list)).data[0],
-      ANSWER_MILLISECONDS,
-    );
-  };
   const types = isLive ? [PING] : [PING, ...EVENT_TYPES.filter((name) => name !== PING)];
   return (
     <Dialog title="Send a test event" onClose={onClose} isForm={false}>
@@ -67,14 +50,8 @@ function TestEvent({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: 
         fields={["type"]}
         onCancel={onClose}
         run={async () => {
-          const event = await call<Event>(
-            "POST",
-            `/v1/webhook_endpoints/${id}/ping`,
-            type === PING ? undefined : { type },
-          );
-          const { last_status_code: code = null, last_error: error = null } = (await deliveryOf(event.id)) ?? {};
-          const text = code === null && error === null ? "no response yet" : outcomeInWords(code, error);
-          showToast(`${nameOfEndpoint(endpoint)}: ${text}`, isSuccess(code));
+          const { text, isGood } = await testEndpoint(call, id, type);
+          showToast(`${nameOfEndpoint(endpoint)}: ${text}`, isGood);
           onClose();
         }}
       >
@@ -90,6 +67,25 @@ function TestEvent({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: 
         )}
       </Form>
     </Dialog>
+  );
+}
+
+/** Asks before an endpoint is deleted. */
+export function DeleteEndpoint(props: { id: string; onDeleted: () => void; onClose: () => void }) {
+  const call = useCall();
+  const { id, onDeleted, onClose } = props;
+  return (
+    <Confirmation
+      title="Delete this endpoint?"
+      explanation={<p>Its pending deliveries are canceled. This cannot be undone.</p>}
+      verb="Delete endpoint"
+      run={async () => {
+        await call("DELETE", `/v1/webhook_endpoints/${id}`);
+        onDeleted();
+        return `Deleted ${id}`;
+      }}
+      onClose={onClose}
+    />
   );
 }
 

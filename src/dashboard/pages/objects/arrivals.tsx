@@ -143,6 +143,7 @@ export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id
     .filter(({ by }) => by.length > 0);
   const disabled = endpoints.filter((endpoint) => missed.some(({ by }) => by.includes(endpoint)));
   const states = events.flatMap((event) => statesOfEvent(event, endpoints) ?? []);
+  const open = missing.filter(({ endpoint: of }) => endpoints.some((one) => one.id === of && one.status === "enabled"));
   return (
     <>
       <section class={missing.length + missed.length > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
@@ -159,12 +160,22 @@ export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id
             </>
           )}
         </p>
+        {open.length > 1 && (
+          <div class="row-actions remedy">
+            <RetryEach class="" deliveries={open} label={`Retry ${count(open.length)} deliveries`} />
+          </div>
+        )}
       </section>
       {missing.length + missed.length > 0 && (
         <Missing
           about={id}
+          noun={noun}
           deliveries={missing}
-          missed={new Map(disabled.map((one) => [one.id, missed.filter(({ by }) => by.includes(one)).length]))}
+          missed={
+            new Map(
+              disabled.map((one) => [one.id, missed.filter(({ by }) => by.includes(one)).map(({ event }) => event.id)]),
+            )
+          }
         />
       )}
     </>
@@ -201,11 +212,12 @@ function arrivalInWords(states: readonly ReceiverState[], noun: string, disabled
 /** The deliveries that have not arrived, and the events that were not sent, by receiver. */
 function Missing(props: {
   about: string;
+  noun: string;
   deliveries: readonly Delivery[];
-  /** How many events each disabled endpoint missed. */
-  missed: ReadonlyMap<string, number>;
+  /** The IDs of the events that each disabled endpoint missed. */
+  missed: ReadonlyMap<string, readonly string[]>;
 }) {
-  const { about, deliveries, missed } = props;
+  const { about, noun, deliveries, missed } = props;
   const [enabling, setEnabling] = useState<WebhookEndpoint>();
   const endpoints = useEndpoints();
   const byReceiver = groupsOf(deliveries, ({ endpoint, listener }) => endpoint ?? listener ?? "");
@@ -220,12 +232,12 @@ function Missing(props: {
           : endpoints.items === undefined
             ? undefined
             : "Deleted endpoint";
-    return { id, name, own, endpoint, missed: missed.get(id) ?? 0 };
+    return { id, name, own, endpoint, missed: missed.get(id) ?? [] };
   });
   return (
     <Table
       label="Not arrived, by receiver"
-      items={rows.toSorted((a, b) => b.own.length + b.missed - a.own.length - a.missed)}
+      items={rows.toSorted((a, b) => b.own.length + b.missed.length - a.own.length - a.missed.length)}
       keyOf={({ id }) => id}
       columns={[
         {
@@ -253,7 +265,7 @@ function Missing(props: {
         {
           label: "Actions",
           isFor: ({ endpoint }) => endpoint !== undefined,
-          cell: ({ id, name, own, endpoint }) => (
+          cell: ({ id, name, own, endpoint, missed: lost }) => (
             <span class="row-actions">
               {endpoint?.status === "enabled" ? (
                 <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name ?? id} />
@@ -271,6 +283,7 @@ function Missing(props: {
                 <EnableDialog
                   endpoint={enabling}
                   waiting={own.filter(({ status }) => status === "pending").length}
+                  only={{ events: lost, about: noun }}
                   onChange={endpoints.reload}
                   onClose={() => setEnabling(undefined)}
                 />
@@ -284,8 +297,8 @@ function Missing(props: {
 }
 
 /** How many of some deliveries are in each state, and the shape of the worst. */
-function statesOf(deliveries: readonly Delivery[], missed: number) {
-  const notSent = Array.from({ length: missed }, (): ReceiverState => "not sent");
+function statesOf(deliveries: readonly Delivery[], missed: readonly string[]) {
+  const notSent = missed.map((): ReceiverState => "not sent");
   const tally = tallyOf([...deliveries.map(stateOf), ...notSent]);
   const words = tally.map(([state, number]) => `${count(number)} ${state}`);
   const worst = tally[0]?.[0] ?? "canceled";

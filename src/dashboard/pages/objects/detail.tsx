@@ -10,6 +10,7 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
+import type { Finding } from "../../../explain/finding.ts";
 import { useCall } from "../../api/call.ts";
 import type { Item } from "../../api/objects.ts";
 import { useExplanation } from "../../api/explanation.ts";
@@ -44,14 +45,9 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   // What each receiver needs comes before the picture.
   const hasCauses = explanation?.findings[0]?.code === "undelivered";
   const trail = explanation && <Trail chain={explanation.chain} />;
-  const also = (
-    <Also
-      explanation={explanation}
-      remedyOf={(finding) =>
-        explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
-      }
-    />
-  );
+  const remedyOf = (finding: Finding | undefined) =>
+    explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />;
+  const also = <Also explanation={explanation} remedyOf={remedyOf} />;
   return (
     <DetailPage
       page={page.name}
@@ -72,7 +68,11 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                   note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
                   {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
                 >
-                  {isRoot ? <Arrivals kind={kind} id={id} about={about} /> : <Answer explanation={explanation} />}
+                  {isRoot ? (
+                    <Arrivals kind={kind} id={id} about={about} />
+                  ) : (
+                    <Answer explanation={explanation} remedy={remedyOf(explanation?.findings[0])} />
+                  )}
                   {!hasCauses && trail}
                 </Card>
                 {hasCauses && also}

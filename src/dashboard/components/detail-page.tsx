@@ -12,6 +12,7 @@ interface DetailProps<Data> {
   /** The page of its list. */
   page: string;
   id: string;
+  siblings?: readonly string[] | undefined;
   of: Query<Data>;
   title: string;
   actions: (data: Data) => ComponentChildren;
@@ -19,7 +20,7 @@ interface DetailProps<Data> {
 }
 
 /** The page of an object, once it is loaded; if it does not exist, what happened to it. */
-export function DetailPage<Data>({ page, id, of, title, actions, children }: DetailProps<Data>) {
+export function DetailPage<Data>({ page, id, siblings, of, title, actions, children }: DetailProps<Data>) {
   const { data, error } = of;
   const canExplain = explainedKind(id) !== undefined;
   const loaded = <Loaded of={of}>{children}</Loaded>;
@@ -28,6 +29,7 @@ export function DetailPage<Data>({ page, id, of, title, actions, children }: Det
       title={title}
       back={{ href: hrefOf(page), label: labelOf(page) ?? "" }}
       id={id}
+      siblings={siblings}
       isLoaded={data !== undefined}
       actions={data !== undefined && !isGone(of) && actions(data)}
     >

@@ -14,6 +14,8 @@ interface PageProps {
   back?: { href: string; label: string };
   /** The ID of the object, to copy. */
   id?: string;
+  /** The IDs of what belongs together with it, in order: its neighbors if it was not opened from a list. */
+  siblings?: readonly string[] | undefined;
   /** False until the title is that of the object. */
   isLoaded?: boolean;
   subtitle?: ComponentChildren;
@@ -29,7 +31,8 @@ interface PageProps {
 export const Peeked = createContext<{ href: string; close: () => void } | undefined>(undefined);
 
 /** The frame of a page. Its heading takes the focus, so that a screen reader announces the page. */
-export function Page({ title, back, id, isLoaded = true, subtitle, headline, count, actions, children }: PageProps) {
+export function Page(props: PageProps) {
+  const { title, back, id, siblings, isLoaded = true, subtitle, headline, count, actions, children } = props;
   const heading = useRef<HTMLHeadingElement>(null);
   const peeked = useContext(Peeked);
   useEffect(() => {
@@ -57,7 +60,7 @@ export function Page({ title, back, id, isLoaded = true, subtitle, headline, cou
               <Link href={back.href}>{back.label}</Link>
               {peeked === undefined ? words : <h2 dir="auto">{title}</h2>}
               {id !== undefined && <Id id={id} />}
-              {id !== undefined && peeked === undefined && <Neighbors id={id} />}
+              {id !== undefined && peeked === undefined && <Neighbors id={id} siblings={siblings} />}
             </div>
           )}
           {headline}
@@ -83,9 +86,13 @@ export function Page({ title, back, id, isLoaded = true, subtitle, headline, cou
 }
 
 /** Links to the rows before and after this one, in the list from which it was opened. */
-function Neighbors({ id }: { id: string }) {
+function Neighbors({ id, siblings = [] }: { id: string; siblings: readonly string[] | undefined }) {
   const { page } = route.value;
-  const { previous, next } = neighborsOf(id);
+  const rows = neighborsOf(id);
+  const isInList = rows.previous !== undefined || rows.next !== undefined;
+  const place = siblings.indexOf(id);
+  const { previous, next } =
+    isInList || place === -1 ? rows : { previous: siblings[place - 1], next: siblings[place + 1] };
   if (previous === undefined && next === undefined) return null;
   const link = (to: string | undefined, key: string, icon: IconName, words: string) =>
     to === undefined ? (

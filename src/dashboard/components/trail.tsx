@@ -1,8 +1,10 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import type { Chain } from "../../explain/chain.ts";
 import { stateOf } from "../../explain/states.ts";
+import { notSentTo } from "../../explain/unsent.ts";
 import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import { environmentNow } from "../clock.ts";
 import { axisTime, clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
@@ -19,11 +21,13 @@ interface Mark {
 }
 
 interface Lane {
-  delivery: Delivery;
+  href: string;
   name: string;
   marks: Mark[];
   /** What the last mark means. */
   text: string;
+  /** `other`: not what is explained. */
+  tone?: "bad" | "other" | undefined;
 }
 
 const MAX_LANES = 8;
@@ -41,6 +45,7 @@ export function Trail({ chain, only }: { chain: Chain; only?: string }) {
         : id === only,
     )
     .map((delivery) => laneOf(delivery, chain));
+  if (only === undefined) lanes.push(...unsentTo(chain).map((endpoint) => unsentLane(endpoint, chain)));
   const all = lanes.flatMap(({ marks }) => marks);
   if (event === undefined || all.length === 0) return null;
   const now = environmentNow();
@@ -55,7 +60,7 @@ export function Trail({ chain, only }: { chain: Chain; only?: string }) {
       <Origin chain={chain} lanes={shown.length} />
       <ol>
         {shown.map((lane) => (
-          <LaneRow key={lane.delivery.id} lane={lane} place={place} nowAt={nowAt} />
+          <LaneRow key={lane.href} lane={lane} place={place} nowAt={nowAt} />
         ))}
       </ol>
       <div class="trail-axis" aria-hidden="true">
@@ -106,12 +111,9 @@ function Origin({ chain: { request, event }, lanes }: { chain: Chain; lanes: num
 
 function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: number | undefined }) {
   const { lane, place, nowAt } = props;
-  const { delivery, name, marks, text } = lane;
-  const state = stateOf(delivery);
-  const isBad = state === "failed" || state === "retrying";
-  const href = hrefOf("deliveries", delivery.id);
+  const { href, name, marks, text, tone = "" } = lane;
   return (
-    <li class={`lane ${isBad ? "bad" : ""}`}>
+    <li class={`lane ${tone}`}>
       <Link href={href} label={`${name}: ${text}`}>
         {name}
       </Link>
@@ -152,7 +154,7 @@ function together(marks: readonly Mark[], place: (at: number) => number): (Mark 
   return shown;
 }
 
-function laneOf(delivery: Delivery, { endpoints, statistics }: Chain): Lane {
+function laneOf(delivery: Delivery, { id, kind, endpoints, statistics }: Chain): Lane {
   const { endpoint, attempts = [], next_attempt: next, attempting_since: since, status, created } = delivery;
   const known = endpoint === null ? undefined : endpoints.get(endpoint);
   const name =
@@ -180,7 +182,31 @@ function laneOf(delivery: Delivery, { endpoints, statistics }: Chain): Lane {
   if (status === "canceled")
     marks.push({ at: Date.parse(attempts.at(-1)?.at ?? created) + 1000, kind: "canceled", tip: "Canceled" });
   else if (marks.length === 0) marks.push({ at: Date.parse(created), kind: "pending", tip: "Not attempted yet" });
-  return { delivery, name, marks, text: textOf(delivery, planned) };
+  const isOther = kind === "delivery" && delivery.id !== id;
+  const isBad = ["failed", "retrying"].includes(stateOf(delivery));
+  return {
+    href: hrefOf("deliveries", delivery.id),
+    name,
+    marks,
+    text: textOf(delivery, planned),
+    tone: isOther ? "other" : isBad ? "bad" : undefined,
+  };
+}
+
+/** Returns the endpoints that the event was not sent to, because they are disabled. */
+export function unsentTo({ event, endpoints, listed }: Chain): WebhookEndpoint[] {
+  const all = [...endpoints.values()].filter((endpoint) => endpoint !== undefined);
+  return event === undefined ? [] : notSentTo(event, all, listed);
+}
+
+function unsentLane(endpoint: WebhookEndpoint, { kind, event }: Chain): Lane {
+  return {
+    href: hrefOf("endpoints", endpoint.id),
+    name: nameOfEndpoint(endpoint),
+    marks: [{ at: Date.parse(event!.created), kind: "not-sent", tip: "Not sent: the endpoint was disabled" }],
+    text: "not sent: disabled",
+    tone: kind === "delivery" ? "other" : undefined,
+  };
 }
 
 /** Returns the response to an attempt, or what happened instead, with its time. */

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
+import { isSuccess } from "../../contract/is-success.ts";
 import { nounOf, OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
@@ -24,7 +25,7 @@ import {
   Unknown,
 } from "../components/values.tsx";
 import { clockTime, count, counted } from "../format.ts";
-import { errorInShort, isNotSent } from "../responses.ts";
+import { errorInShort, isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryEach } from "./bulk.tsx";
 import { AboutCell } from "./events/about.tsx";
@@ -288,12 +289,7 @@ export function DeliveryTable(props: {
         return (
           <Link class="main-link" href={hrefOf("deliveries", id)} row={id} {...(name !== undefined && { label: name })}>
             {isOfEvent ? receiver(delivery) : <EventType type={type} />}
-            {props.of === undefined && (
-              <span class="narrow-only soft">
-                {receiver(delivery)}
-                {delivery.attempt_count > 0 && ` · ${delivery.last_status_code ?? errorInShort(delivery.last_error)}`}
-              </span>
-            )}
+            {props.of === undefined && <span class="narrow-only soft">{receiver(delivery)}</span>}
           </Link>
         );
       },
@@ -315,11 +311,28 @@ export function DeliveryTable(props: {
     ...(props.of === undefined
       ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: receiver } satisfies Column<Delivery>]
       : []),
-    { label: "State", cell: (delivery) => <DeliveryState delivery={delivery} /> },
+    {
+      label: "State",
+      cell: (delivery) => (
+        <>
+          <DeliveryState delivery={delivery} />
+          {delivery.attempt_count > 0 && (
+            <span class="narrow-only soft">
+              {delivery.last_status_code ?? errorInShort(delivery.last_error)}
+              {delivery.next_attempt !== null && (
+                <>
+                  {" · "}
+                  <NextAttempt delivery={delivery} />
+                </>
+              )}
+            </span>
+          )}
+        </>
+      ),
+    },
     {
       label: "Response",
       from: "tablet",
-      isNumber: true,
       cell: ({ last_status_code: code, last_error: error, attempt_count: recorded }) =>
         code === null && error === null ? (
           <None />
@@ -327,12 +340,17 @@ export function DeliveryTable(props: {
           // The last one is the reason why there are no more.
           <span class="soft">after {counted(recorded - 1, "attempt")}</span>
         ) : (
-          <StatusCode code={code} error={error} />
+          <>
+            <StatusCode code={code} error={error} />
+            {code !== null && !isSuccess(code) && (
+              <span class="from-desktop soft"> {outcomeInWords(code, error).slice(4)}</span>
+            )}
+          </>
         ),
     },
     {
       label: "Next attempt",
-      from: "desktop",
+      from: "tablet",
       isNumber: true,
       isFor: ({ next_attempt: next }) => next !== null,
       cell: (delivery) => <NextAttempt delivery={delivery} />,

@@ -43,6 +43,7 @@ export function DeliveryDetail({ id }: { id: string }) {
     <DetailPage
       page="deliveries"
       id={id}
+      siblings={explanation?.chain.listed.map((delivery) => delivery.id)}
       of={query}
       title={data === undefined ? "Delivery" : data.event_type}
       actions={() => (
@@ -85,7 +86,13 @@ export function DeliveryDetail({ id }: { id: string }) {
               rows={[
                 ["State", <DeliveryState delivery={delivery} />],
                 ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
-                ["Event", <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>],
+                [
+                  "Event",
+                  <>
+                    <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>{" "}
+                    <Link href={hrefOf("deliveries", "", { query: delivery.event })}>(all deliveries)</Link>
+                  </>,
+                ],
                 ["Created", <ClockTime at={delivery.created} />],
                 ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
                 ["Gives up", endOf(delivery)],
@@ -144,8 +151,8 @@ interface Group {
 }
 
 function groupsOf(attempts: readonly Attempt[]): Group[] {
-  const outcomeOf = ({ status_code, error, response_excerpt }: Attempt) =>
-    JSON.stringify([status_code, error, response_excerpt]);
+  const outcomeOf = ({ status_code, error, response_excerpt, injected }: Attempt) =>
+    JSON.stringify([status_code, error, response_excerpt, injected]);
   const groups: Group[] = [];
   for (const [index, attempt] of attempts.entries()) {
     const last = groups.at(-1);
@@ -209,7 +216,7 @@ interface SentRequest {
 function AttemptGroup(props: { group: Group; isLast: boolean; request: SentRequest }) {
   const { number, attempts } = props.group;
   const latest = attempts.at(-1)!;
-  const { status_code: code, error, response_excerpt: response, duration_ms: took } = latest;
+  const { status_code: code, error, response_excerpt: response, duration_ms: took, injected } = latest;
   const isGood = isSuccess(code);
   const wasSent = !isNotSent(error);
   const last = number + attempts.length - 1;
@@ -227,6 +234,11 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
         </strong>
         {attempts.length > 1 && <span class="tag">× {count(attempts.length)}</span>}
         {wasSent && <StatusCode code={code} error={error} />}
+        {injected !== null && (
+          <span class="tag" title="Injected by listen --chaos">
+            chaos: {injected}
+          </span>
+        )}
         {wasSent && <span class="soft">{milliseconds(took)}</span>}
         <ClockTime at={latest.at} />
         <span class="attempt-actions">
@@ -275,7 +287,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
               </details>
             )}
           </details>
-          <details>
+          <details open={props.isLast}>
             <summary>Request</summary>
             <Raw
               label={`Request of attempt ${last}`}

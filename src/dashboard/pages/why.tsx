@@ -12,7 +12,7 @@ import { AttemptsChart } from "../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
 import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../components/values.tsx";
-import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener, useEndpoints } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
 import { titleOf } from "./objects/item.tsx";
@@ -22,6 +22,11 @@ import { Remedy } from "./remedy.tsx";
 
 /** Returns the name of the explained object. */
 function nameIn(chain: Chain | undefined): string | undefined {
+  const delivery = chain?.deliveries.find(({ id }) => id === chain.id);
+  if (chain !== undefined && delivery !== undefined) {
+    const to = chain.endpoints.get(delivery.endpoint ?? "");
+    return `${delivery.event_type} to ${to === undefined ? nameOfListener(delivery, chain.statistics) : nameOfEndpoint(to)}`;
+  }
   const endpoint = chain?.endpoints.get(chain.id);
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);
   if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;

@@ -2,9 +2,11 @@ import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { useCall } from "../../api/call.ts";
+import { capitalized } from "../../../contract/words.ts";
+import { useCall, withQuery } from "../../api/call.ts";
 import { subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
+import { environmentNow } from "../../clock.ts";
 import { Strip } from "../../components/chart.tsx";
 import { Action } from "../../components/action.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
@@ -12,9 +14,10 @@ import { Empty, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { CopyLine, Unknown, Url } from "../../components/values.tsx";
-import { counted } from "../../format.ts";
+import { counted, searchable } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { useMissed } from "../enable.tsx";
+import { filterOf, rangeSince, Search } from "../filters.tsx";
 import { Listeners } from "../listeners.tsx";
 import { NotDelivered, standingsOf, StandingStatus } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
@@ -32,10 +35,22 @@ function EndpointList() {
     (statistics.data && standingsOf(statistics.data, pages.items, missed))?.map((one) => [one.endpoint?.id, one]),
   );
   const countsOf = (id: string) => standings.get(id)?.counts;
+  // Attempts to an endpoint that fails for long are hours apart.
+  const since = (pages.items ?? []).flatMap(({ status, health }) =>
+    status === "enabled" && health.failing_since !== null ? [Date.parse(health.failing_since)] : [],
+  );
+  const { minutes, period } = rangeSince(Math.min(...since), environmentNow());
+  const isLong = minutes > LIMITS.statisticsMinutesDefault;
+  const { data: shown } = useQuery<Statistics>(withQuery("/v1/statistics", isLong ? { minutes } : {}));
+  const query = searchable(filterOf("query").trim());
   const order = [...standings.keys()];
   // In the order in which they stay, once their states are known.
   const isKnown = statistics.data !== undefined || statistics.error !== undefined;
-  const items = isKnown ? pages.items?.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)) : undefined;
+  const items = isKnown
+    ? pages.items
+        ?.filter(({ url, events, description }) => searchable([url, description, ...events].join("\n")).includes(query))
+        .toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
+    : undefined;
   const [created, setCreated] = useState<WebhookEndpoint>();
   const old = pages.items?.filter(isOldSecret).length ?? 0;
   return (
@@ -59,19 +74,28 @@ function EndpointList() {
             Open the endpoint and choose Rotate secret.
           </p>
         )}
+        {pages.items?.length !== 0 && (
+          <div class="filters" role="search">
+            <Search hint="Search a name, URL or event type" />
+          </div>
+        )}
         {statistics.data && <Listeners statistics={statistics.data} />}
         <PagedTable
           label="Endpoints, worst first"
           pages={{ ...pages, items }}
           isRanked
           empty={
-            <Empty
-              icon="endpoints"
-              title="No endpoints yet"
-              command="service endpoints create --url https://example.com/webhooks --events '*'"
-            >
-              <p>Create an endpoint, and the events that it subscribes to are sent to it.</p>
-            </Empty>
+            query !== "" ? (
+              <Empty icon="endpoints" title="No matching endpoints" />
+            ) : (
+              <Empty
+                icon="endpoints"
+                title="No endpoints yet"
+                command="service endpoints create --url https://example.com/webhooks --events '*'"
+              >
+                <p>Create an endpoint, and the events that it subscribes to are sent to it.</p>
+              </Empty>
+            )
           }
           columns={[
             {
@@ -108,11 +132,11 @@ function EndpointList() {
               },
             },
             {
-              label: "Last hour",
+              label: capitalized(period),
               from: "tablet",
               cell: ({ id }) => {
-                const counts = countsOf(id);
-                return counts === undefined ? <Unknown /> : <Strip counts={counts} />;
+                const own = shown?.endpoints.find(({ endpoint }) => endpoint === id);
+                return own === undefined ? <Unknown /> : <Strip counts={own} />;
               },
             },
             {

@@ -15,7 +15,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Below, Card, Empty, Facts } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
-import { Trail } from "../../components/trail.tsx";
+import { Trail, unsentTo } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/values.tsx";
 import { count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
@@ -34,6 +34,7 @@ export function EventDetail({ id }: { id: string }) {
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
   const { explanation, error, again } = useExplanation(event?.id);
   const request = explanation?.chain.request;
+  const unsent = explanation === undefined ? "" : unsentTo(explanation.chain).map(nameOfEndpoint).join(", ");
   // What each receiver needs comes before the picture and the deliveries.
   const hasCauses = explanation?.findings[0]?.code === "undelivered";
   // A button of the answer is the primary one, and a receiver may need a repair first.
@@ -96,7 +97,7 @@ export function EventDetail({ id }: { id: string }) {
               </div>
               {hasCauses && also}
               {explanation !== undefined && <Trail chain={explanation.chain} />}
-              <Card title="Deliveries">
+              <Card title="Deliveries" {...(unsent !== "" && { note: `not sent to ${unsent}: disabled` })}>
                 <DeliveryTable
                   label="Deliveries of this event"
                   pages={deliveries}

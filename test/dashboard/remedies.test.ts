@@ -143,6 +143,7 @@ it("the list of endpoints is searched, and its charts reach back to where an end
   await page.getByRole("columnheader", { name: "Last hour" }).waitFor();
   await advanceClock(api, 5 * 3600);
   await page.getByRole("columnheader", { name: "Last 6 hours" }).waitFor();
+  await page.getByRole("cell", { name: /^Failing since .*500 Internal Server Error$/ }).waitFor();
   const rows = page.getByRole("region", { name: "Endpoints, worst first" }).locator("tr[data-row]");
   expect(await rows.count()).toBe(2);
   await page.getByRole("searchbox", { name: "Search" }).fill("LEDG");

@@ -177,12 +177,18 @@ export function Url({ text }: { text: string }) {
   );
 }
 
-/** The response to a delivery, or the reason why there is none. Only 2xx is a success. */
-export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
+/**
+ * The response to a delivery, or the reason why there is none. Only 2xx is a success. With a phrase, an error status is
+ * followed by its name where there is room.
+ */
+export function StatusCode(props: { code: number | null; error?: string | null; hasPhrase?: boolean }) {
+  const { code, error = null, hasPhrase = false } = props;
   const tone = isSuccess(code) ? "good" : isNotSent(error) ? "off" : "bad";
+  const words = outcomeInWords(code, error);
   return (
-    <span class={`code ${tone}`} title={outcomeInWords(code, error)}>
+    <span class={`code ${tone}`} title={words}>
       {code ?? errorInShort(error)}
+      {hasPhrase && tone === "bad" && code !== null && <span class="from-desktop soft">{words.slice(3)}</span>}
     </span>
   );
 }

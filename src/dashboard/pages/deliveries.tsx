@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
-import { isSuccess } from "../../contract/is-success.ts";
 import { nounOf, OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
@@ -25,7 +24,7 @@ import {
   Unknown,
 } from "../components/values.tsx";
 import { clockTime, count, counted } from "../format.ts";
-import { errorInShort, isNotSent, outcomeInWords } from "../responses.ts";
+import { errorInShort, isNotSent } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryEach } from "./bulk.tsx";
 import { AboutCell } from "./events/about.tsx";
@@ -340,12 +339,7 @@ export function DeliveryTable(props: {
           // The last one is the reason why there are no more.
           <span class="soft">after {counted(recorded - 1, "attempt")}</span>
         ) : (
-          <>
-            <StatusCode code={code} error={error} />
-            {code !== null && !isSuccess(code) && (
-              <span class="from-desktop soft"> {outcomeInWords(code, error).slice(4)}</span>
-            )}
-          </>
+          <StatusCode code={code} error={error} hasPhrase />
         ),
     },
     {

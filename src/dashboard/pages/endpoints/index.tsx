@@ -15,11 +15,12 @@ import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { CopyLine, Unknown, Url } from "../../components/values.tsx";
 import { counted, searchable } from "../../format.ts";
+import { outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { useMissed } from "../enable.tsx";
 import { filterOf, rangeSince, Search } from "../filters.tsx";
 import { Listeners } from "../listeners.tsx";
-import { NotDelivered, standingsOf, StandingStatus } from "../overview/failures.tsx";
+import { NotDelivered, type Standing, standingsOf, StandingStatus, TROUBLE } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 import { listAndPage } from "../list-page.tsx";
@@ -42,6 +43,19 @@ function EndpointList() {
   const { minutes, period } = rangeSince(Math.min(...since), environmentNow());
   const isLong = minutes > LIMITS.statisticsMinutesDefault;
   const { data: shown } = useQuery<Statistics>(withQuery("/v1/statistics", isLong ? { minutes } : {}));
+  /** The state of an endpoint, and why one that needs attention fails. */
+  const stateOf = (standing: Standing) => {
+    const failures = shown?.failures.filter(({ endpoint }) => endpoint === standing.endpoint?.id) ?? [];
+    const [last] = failures.toSorted((a, b) => b.last_at.localeCompare(a.last_at));
+    return (
+      <>
+        <StandingStatus standing={standing} />
+        {standing.rank >= TROUBLE && last !== undefined && (
+          <span class="under">{outcomeInWords(last.status_code, last.error)}</span>
+        )}
+      </>
+    );
+  };
   const query = searchable(filterOf("query").trim());
   const order = [...standings.keys()];
   // In the order in which they stay, once their states are known.
@@ -118,7 +132,7 @@ function EndpointList() {
                         <Url text={endpoint.url} />
                       </span>
                     )}
-                    <span class="narrow-only">{standing && <StandingStatus standing={standing} />}</span>
+                    <span class="narrow-only">{standing && stateOf(standing)}</span>
                   </>
                 );
               },
@@ -128,7 +142,7 @@ function EndpointList() {
               from: "tablet",
               cell: ({ id }) => {
                 const standing = standings.get(id);
-                return standing === undefined ? <Unknown /> : <StandingStatus standing={standing} />;
+                return standing === undefined ? <Unknown /> : stateOf(standing);
               },
             },
             {

@@ -96,7 +96,7 @@ it("a retry is the primary button unless the advice begins with a repair", async
 
 it("a redirect is a failed response", async () => {
   await board.show(`sandbox/deliveries?endpoint=${ids.get("moved")}`);
-  await rowOf("Retrying").first().locator(".code.bad").getByText("302", { exact: true }).waitFor();
+  await rowOf("Retrying").first().locator(".code.bad").getByText("302 Found", { exact: true }).waitFor();
 });
 
 it("selected deliveries are retried together", async () => {

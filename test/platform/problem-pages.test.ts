@@ -17,7 +17,8 @@ it.each(CODES)("%s has a page with its meaning, cause, fix and an example", asyn
   for (const part of [ERRORS[code].title, "Why it happens", "What to do", "application/problem+json"]) {
     expect(text).toContain(part);
   }
-  const example = /<pre[^>]*><code>([^<]*)/.exec(text)![1]!.replaceAll(/&#(\d+);/g, (_, n) => String.fromCharCode(n));
+  const [, shown = ""] = /<pre[^>]*><code>(.*?)<\/code>/s.exec(text)!;
+  const example = shown.replaceAll(/<[^>]*>/g, "").replaceAll(/&#(\d+);/g, (_, n) => String.fromCharCode(n));
   expect(JSON.parse(example.slice(example.indexOf("{")))).toMatchObject({
     type: `${platform.baseUrl}/problems/${code}`,
     status: ERRORS[code].status,

@@ -95,14 +95,24 @@ describe("the API reference", () => {
     await page.locator("#menu").getByRole("link", { name: "Cancel a delivery" }).waitFor();
   });
 
-  it("returns a page with the menu for an unknown page in a browser, and an error otherwise", async () => {
-    const url = `${cli.platform.baseUrl}/docs/reference/unknown`;
-    const response = await fetch(url, { headers: { Accept: "text/html" } });
-    expect([response.status, await response.text()]).toEqual([
-      404,
-      expect.stringContaining('href="/docs/reference/orders.html"'),
-    ]);
-    expect(await (await fetch(url)).json()).toMatchObject({ code: "not_found" });
+  test.each(["reference/unknown", "unknown", "guides/unknown/page"])(
+    "%s is an error, and in a browser a page with the menu and similar pages",
+    async (path) => {
+      const url = `${cli.platform.baseUrl}/docs/${path}`;
+      const response = await fetch(url, { headers: { Accept: "text/html" } });
+      expect([response.status, await response.text()]).toEqual([
+        404,
+        expect.stringContaining('href="/docs/reference/orders.html"'),
+      ]);
+      expect(await (await fetch(url)).json()).toMatchObject({ code: "not_found" });
+    },
+  );
+
+  it("lists similar pages for a missing address", async () => {
+    await page.goto(`${cli.platform.baseUrl}/docs/createOrders`);
+    await page.locator("#similar").getByRole("link", { name: "Create an order" }).click();
+    await page.waitForURL(/orders\.html#createOrder$/);
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);
   });
 
   it("has addresses that end with .html, like the guides", async () => {
@@ -136,7 +146,7 @@ describe("the API reference", () => {
     await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
     await expect
       .poll(() => page.evaluate("navigator.clipboard.readText()"))
-      .toBe("npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team");
+      .toBe("npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team --json");
   });
 
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
@@ -228,7 +238,7 @@ describe("the API reference", () => {
     await page.setViewportSize(WIDE);
   });
 
-  it("colors samples, and scrolls a long line sideways", async () => {
+  it("colors samples, and wraps their long lines", async () => {
     await page.setViewportSize(WIDE);
     await open("/reference/customers.html");
     await page.locator("#createCustomer").getByRole("button", { name: "Node.js" }).click();
@@ -240,7 +250,9 @@ describe("the API reference", () => {
     expect(new Set(colors).size).toBe(3);
     await page.locator("#createCustomer").getByRole("button", { name: "cURL" }).click();
     const curl = page.locator("#createCustomer pre[data-sample=curl]");
-    expect(await curl.evaluate((part) => part.scrollWidth > part.clientWidth)).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(await curl.evaluate((part) => part.scrollWidth > part.clientWidth)).toBe(false);
+    await page.setViewportSize(WIDE);
   });
 
   it("is readable without JavaScript", async () => {

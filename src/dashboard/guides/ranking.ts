@@ -8,10 +8,13 @@ export interface Entry {
   page: string;
   url: string;
   words: string;
+  /** What else readers call it. */
+  aliases?: string;
 }
 
 /** What a word contributes to the score of an entry, by where it is found: whole, as a start, or with another ending. */
-const SCORES = { title: [12, 8, 6], page: [4, 2, 1], words: [1, 1, 0.5] } as const;
+const SCORES = { title: [12, 8, 6], aliases: [12, 8, 6], page: [4, 2, 1], words: [1, 1, 0.5] } as const;
+const FIELDS = Object.keys(SCORES) as (keyof typeof SCORES)[];
 const WORD = /[\p{L}\p{N}_]+/gu;
 const ENDING = /(?<=....)(?:ions?|ing|e?d|e?s|e)$/;
 /** Sections that mention a word often are about it. */
@@ -23,14 +26,14 @@ const PHRASE = 3;
 /** A flag is looked up in the reference of its command, a path in that of the API, a code in that of the errors, and a variable in their table. */
 const REFERENCE = 10;
 
-/** Words that begin a question. They are in every section, and say nothing about what is searched for. */
+/** Words of questions. They are in every section, and say nothing about what is searched for. */
 const QUESTION = new Set("how what where when which can do does is are i to a an the my long many often".split(" "));
 
-/** Returns the words of a search, of a question those after its beginning. */
+/** Returns the words of a search. */
 export function wordsOf(typed: string): string[] {
   const words = typed.toLowerCase().replace(/\?+$/, "").split(/\s+/);
-  const first = words.findIndex((word) => !QUESTION.has(word));
-  return words.slice(Math.max(first, 0));
+  const telling = words.filter((word) => !QUESTION.has(word));
+  return telling.length > 0 ? telling : words;
 }
 
 /** Returns whether an entry has all words. */
@@ -56,7 +59,10 @@ function partOf(entry: Entry, words: readonly string[]): number {
 
 /** Replaces each word that no entry has with the one that was probably meant. Few people mistype the first letter. */
 export function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
-  const text = entries.map((entry) => `${entry.title} ${entry.words}`.toLowerCase()).join(" ");
+  const text = entries
+    .map(({ title, words: all, aliases = "" }) => `${title} ${all} ${aliases}`)
+    .join(" ")
+    .toLowerCase();
   const known = [...new Set(text.match(WORD))];
   return words.map((word) => {
     const similar = known.filter((other) => other[0] === word[0]);
@@ -67,7 +73,7 @@ export function corrected(words: readonly string[], entries: readonly Entry[]): 
 function scoreOf(entry: Entry, words: readonly string[]): number {
   let score = 0;
   for (const word of words) {
-    const found = (["title", "page", "words"] as const).map((name) => pointsOf(word, entry[name], SCORES[name]));
+    const found = FIELDS.map((name) => pointsOf(word, entry[name] ?? "", SCORES[name]));
     if (found.every((points) => points === 0)) return 0;
     score += found.reduce((sum, points) => sum + points, 0);
     if (word.startsWith("-") && isCommand(entry)) score += REFERENCE;

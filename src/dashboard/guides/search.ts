@@ -3,6 +3,8 @@ import { corrected, type Entry, find, hasMatch, positionsOf, withOtherEnding, wo
 /** The search of the documentation: guides, commands, API and errors, on every page. */
 
 const MAX_SHOWN = 12;
+/** Pages that the page of a missing address lists. */
+const MAX_SIMILAR = 5;
 /** Characters of an excerpt before the found word, and altogether. */
 const [BEFORE, EXCERPT] = [30, 110];
 const search = document.querySelector<HTMLElement>("#search")!;
@@ -10,6 +12,7 @@ const input = search.querySelector("input")!;
 const list = search.querySelector("ol")!;
 const status = search.querySelector("p")!;
 search.hidden = false;
+const similar = document.querySelector<HTMLElement>("#similar");
 
 /** The index is next to the guides, and names them by their files. */
 const index = search.dataset["index"]!;
@@ -17,6 +20,7 @@ const folder = index.slice(0, index.lastIndexOf("/") + 1);
 let loading: Promise<Entry[]> | undefined;
 const load = (): Promise<Entry[]> => (loading ??= fetch(index).then((response) => response.json() as Promise<Entry[]>));
 
+if (similar !== null) void suggest(similar);
 input.addEventListener("focus", () => void load());
 input.addEventListener("input", () => void show());
 document.addEventListener("keydown", (event) => {
@@ -34,54 +38,80 @@ async function show(): Promise<void> {
   const entries = typed === "" ? [] : await load();
   // Another letter may have been typed meanwhile.
   if (input.value.trim().toLowerCase() !== typed) return;
-  let words = wordsOf(typed);
-  let message = "";
-  if (typed !== "" && !hasMatch(entries, words)) {
-    const meant = corrected(words, entries);
-    if (hasMatch(entries, meant)) {
-      words = meant;
-      message = `No matches. Showing results for “${words.join(" ")}”`;
-    }
-  }
-  const found = find(entries, words);
+  const { found, words, isCorrected } = results(entries, typed);
+  let message = isCorrected ? `No matches. Showing results for “${words.join(" ")}”` : "";
   if (typed !== "" && found.length === 0) message = "No matches";
-  list.replaceChildren(...found.slice(0, MAX_SHOWN).map((entry) => itemOf(entry, words)));
+  list.replaceChildren(
+    ...found.slice(0, MAX_SHOWN).map((entry) => itemOf(entry, words, excerptOf(entry.words, words))),
+  );
   list.hidden = found.length === 0;
   status.textContent = message;
 }
 
-function itemOf({ title, page, url, words: text }: Entry, words: readonly string[]): HTMLElement {
+function results(entries: readonly Entry[], typed: string) {
+  const words = wordsOf(typed);
+  const meant = typed === "" || hasMatch(entries, words) ? words : corrected(words, entries);
+  const isCorrected = meant !== words && hasMatch(entries, meant);
+  return { found: find(entries, isCorrected ? meant : words), words: isCorrected ? meant : words, isCorrected };
+}
+
+function itemOf({ title, page, url }: Entry, words: readonly string[], ...further: HTMLElement[]): HTMLElement {
   const link = document.createElement("a");
   link.href = url.startsWith("/") ? url : folder + url;
-  link.append(element("strong", title), " ", element("span", page === title ? "" : page), excerptOf(text, words));
+  link.append(element("strong", ...marked(title, words)), " ", element("span", page === title ? "" : page), ...further);
   const item = document.createElement("li");
   item.append(link);
   return item;
 }
 
-/** Returns the text around the first of the words. */
+/** Returns the part of the text with the most of the words. */
 function excerptOf(text: string, words: readonly string[]): HTMLElement {
-  const word =
-    words.find((each) => positionsOf(each, text).length > 0) ??
-    words.map((each) => withOtherEnding(each, text)).find((each) => each !== undefined) ??
-    "";
-  const [at = 0] = word === "" ? [] : positionsOf(word, text);
+  const places = placesOf(text, words);
+  const countAt = (from: number) =>
+    new Set(places.filter(({ at }) => at >= from && at < from + EXCERPT - BEFORE).map(({ word }) => word)).size;
+  const [{ at } = { at: 0 }] = places.toSorted((a, b) => countAt(b.at) - countAt(a.at) || a.at - b.at);
   const start = at <= BEFORE ? 0 : text.indexOf(" ", at - BEFORE) + 1;
   const end = text.length - start <= EXCERPT ? text.length : text.lastIndexOf(" ", start + EXCERPT);
-  const excerpt = document.createElement("small");
-  excerpt.append(
-    `${start > 0 ? "… " : ""}${text.slice(start, at)}`,
-    element("mark", text.slice(at, at + word.length)),
-    text.slice(at + word.length, end),
-    end < text.length ? " …" : "",
-  );
-  return excerpt;
+  const shown = text.slice(start, end).replaceAll(/^· | · ?$/g, "");
+  return element("small", start > 0 ? "… " : "", ...marked(shown, words), end < text.length ? " …" : "");
 }
 
-function element(name: string, text: string): HTMLElement {
+/** Returns the text with the words marked. */
+function marked(text: string, words: readonly string[]): (string | HTMLElement)[] {
+  const parts: (string | HTMLElement)[] = [];
+  let shown = 0;
+  for (const { word, at } of placesOf(text, words)) {
+    if (at < shown) continue;
+    parts.push(text.slice(shown, at), element("mark", text.slice(at, at + word.length)));
+    shown = at + word.length;
+  }
+  return [...parts, text.slice(shown)];
+}
+
+/** Returns where each word is in the text, in order: as it was typed, or with another ending. */
+function placesOf(text: string, words: readonly string[]): { word: string; at: number }[] {
+  return words
+    .flatMap((typed) => {
+      const word = positionsOf(typed, text).length > 0 ? typed : (withOtherEnding(typed, text) ?? "");
+      return word === "" ? [] : positionsOf(word, text).map((at) => ({ word, at }));
+    })
+    .sort((a, b) => a.at - b.at || b.word.length - a.word.length);
+}
+
+function element(name: string, ...content: (string | HTMLElement)[]): HTMLElement {
   const created = document.createElement(name);
-  created.textContent = text;
+  created.append(...content);
   return created;
+}
+
+/** Lists pages whose names are similar to the missing address. */
+async function suggest(place: HTMLElement): Promise<void> {
+  const name = location.pathname.replace(/\/$/, "").split("/").at(-1)!;
+  const typed = name.replace(/\.\w+$/, "").replaceAll(/(?<=[a-z])(?=[A-Z])|[\W_]+/g, " ");
+  const { found, words } = results(await load(), typed.trim().toLowerCase());
+  const named = found.filter(({ title }) => placesOf(title, words).length > 0).slice(0, MAX_SIMILAR);
+  place.querySelector("ul")!.append(...named.map((entry) => itemOf(entry, words)));
+  place.hidden = named.length === 0;
 }
 
 /** Moves the focus between the input and the results. */

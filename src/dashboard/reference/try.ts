@@ -24,7 +24,7 @@ let key = "";
 let loaded: Promise<Document> | undefined;
 
 const NO_KEY =
-  "Enter a sandbox key. “service serve” prints one at its first start. You can create more in the dashboard.";
+  "Enter a sandbox key. “npx service-cli serve” prints one at its first start. You can create more in the dashboard.";
 const UNREACHABLE = "The platform could not be reached. Is it still running?";
 
 /** Opens the form of the operation that a button belongs to, or closes it. */

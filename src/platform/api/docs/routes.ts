@@ -1,22 +1,24 @@
-import { STATUS_CODES } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ERROR_GUIDES } from "../../../contract/error-guides.ts";
 import { type ErrorCode, ERRORS, PROBLEM_MEDIA_TYPE } from "../../../contract/errors.ts";
 import { ApiError } from "../../domain/api-error.ts";
 import { mediaTypeOf, sendTagged, tagged, type TaggedFile } from "../../http/send.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
-import { html, type Html } from "../../http/pages/html.ts";
+import { html } from "../../http/pages/html.ts";
 import {
   DOCS_PATH,
   DOCUMENT_HEADERS,
+  ERRORS_PAGE,
+  errorsMenu,
   GUIDES_PATH,
   inline,
   MISSING_PAGE,
-  narrowLinks,
   REFERENCE_PATH,
   type SiteFiles,
   sitePage,
+  statusLine,
 } from "./site.ts";
+import { json, panel } from "./reference/panels.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -37,11 +39,11 @@ export function registerDocs(
   const documented = guides === undefined ? undefined : registerGuides(app, guides);
   if (files === undefined) return;
   referenceRoutes(app, baseUrl, { document, files });
-  app.get(PROBLEMS_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/errors.html`, 308));
+  app.get(PROBLEMS_PATH, async (_request, reply) => reply.redirect(ERRORS_PAGE, 308));
   app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) => {
     if (Object.hasOwn(ERRORS, code)) return sendDocument(reply, problemPage(code as ErrorCode, baseUrl(), files));
     // Codes of delivery attempts and of signatures have no page of their own.
-    if (documented?.has(code) === true) return reply.redirect(`${GUIDES_PATH}/errors.html#${code}`, 308);
+    if (documented?.has(code) === true) return reply.redirect(`${ERRORS_PAGE}#${code}`, 308);
     return sendDocument(reply.code(404), unknownProblemPage(files));
   });
 }
@@ -70,7 +72,7 @@ function referenceRoutes(
     if (page === undefined) {
       throw new ApiError(
         "not_found",
-        `This page of the API reference does not exist. For a list of pages, see ${DOCS_PATH}.`,
+        `This page of the documentation does not exist. For a list of pages, see ${DOCS_PATH}.`,
       );
     }
     return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
@@ -78,6 +80,9 @@ function referenceRoutes(
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
     app.get(path, { config: { compress: true } }, async (request, reply) => show("", request, reply));
   }
+  app.get(`${DOCS_PATH}/*`, { config: { compress: true } }, async (request, reply) =>
+    show(MISSING_PAGE, request, reply),
+  );
   app.get<{ Params: { group: string } }>(
     `${REFERENCE_PATH}/:group`,
     { config: { compress: true } },
@@ -90,8 +95,6 @@ function referenceRoutes(
     },
   );
 }
-
-const CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** Renders the page of one error code: its meaning, cause and fix. */
 function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string {
@@ -109,13 +112,17 @@ function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string
       <p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>
     </div>
     <div class="code">
-      <figure class="panel">
-        <figcaption><span>An example</span></figcaption>
-        <pre tabindex="0"><code>${exampleText(status, exampleProblem(code, baseUrl))}</code></pre>
-      </figure>
+      ${panel(
+        "Example response",
+        html`<pre tabindex="0"><code>HTTP/1.1 ${statusLine(status)}
+Content-Type: ${PROBLEM_MEDIA_TYPE}
+
+${json(exampleProblem(code, baseUrl))}</code></pre>`,
+        true,
+      )}
     </div>
   </article>`;
-  return sitePage({ title, section: "Errors", menu: codesMenu(code), content }, files);
+  return sitePage({ title, section: "Errors", menu: errorsMenu(code), content }, files);
 }
 
 /** Renders the page for a path that is not an error code. */
@@ -123,48 +130,10 @@ function unknownProblemPage(files: SiteFiles): string {
   const content = html`<div class="row">
     <div class="text">
       <h1>Unknown error code</h1>
-      <p>This error code does not exist. See the <a href="${GUIDES_PATH}/errors.html">list of error codes</a>.</p>
+      <p>This error code does not exist. See the <a href="${ERRORS_PAGE}">list of error codes</a>.</p>
     </div>
   </div>`;
-  return sitePage({ title: "Unknown error code", section: "Errors", menu: codesMenu(), content }, files);
-}
-
-/** Every error code, by status. */
-function codesMenu(open?: ErrorCode): Html {
-  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
-  return html`<nav id="menu" aria-label="Errors" popover>
-    <ul>
-      ${narrowLinks()}
-      ${statuses.map(
-        (status) =>
-          html`<li>
-            <a class="group" href="${GUIDES_PATH}/errors.html#${anchorOf(status)}">${statusLine(status)}</a>
-            <ul>
-              ${CODES.filter((code) => ERRORS[code].status === status).map(
-                (code) =>
-                  html`<li>
-                    <a href="${PROBLEMS_PATH}/${code}" ${code === open && html`aria-current="page"`}>
-                      <code>${code}</code>
-                    </a>
-                  </li>`,
-              )}
-            </ul>
-          </li>`,
-      )}
-    </ul>
-  </nav>`;
-}
-
-function anchorOf(status: number): string {
-  return statusLine(status).toLowerCase().replaceAll(" ", "-");
-}
-
-function exampleText(status: number, document: object): string {
-  return `HTTP/1.1 ${statusLine(status)}\nContent-Type: ${PROBLEM_MEDIA_TYPE}\n\n${JSON.stringify(document, null, 2)}`;
-}
-
-function statusLine(status: number): string {
-  return `${status} ${STATUS_CODES[status]}`;
+  return sitePage({ title: "Unknown error code", section: "Errors", menu: errorsMenu(), content }, files);
 }
 
 /**

@@ -1,80 +1,138 @@
-import { html, type Html } from "../../http/pages/html.ts";
+import { STATUS_CODES } from "node:http";
+import { type ErrorCode, ERRORS } from "../../../contract/errors.ts";
+import { html, Html } from "../../http/pages/html.ts";
 import { scriptedPageHeaders } from "../../http/pages/page.ts";
 import { inProject } from "../../../contract/shell-command.ts";
+import { PROBLEMS_PATH } from "../../http/problem.ts";
 
 /** The sections of the documentation, with the page of each. */
 const SECTIONS = { Guides: "index.html", Commands: "commands.html", API: "/docs", Errors: "errors.html" } as const;
 type Section = keyof typeof SECTIONS;
 
-/**
- * The header of every page of the documentation, with its search, which a script shows. `guides` is the path from the page
- * to the guides: empty for a guide.
- */
-export function siteHeader(guides: string, current: Section): Html {
-  const hrefOf = (page: string): string => (page.startsWith("/") ? page : `${guides}${page}`);
-  return html`<header>
-    <a class="brand" href="${hrefOf("index.html")}">Service <span>Documentation</span></a>
-    <div id="search" data-index="${hrefOf("search.json")}" hidden>
-      <input type="search" placeholder="Search the docs" aria-label="Search" autocomplete="off" />
-      <kbd>/</kbd>
-      <div class="results">
-        <p role="status"></p>
-        <ol hidden></ol>
-      </div>
-    </div>
-    <nav aria-label="Site">
-      ${Object.entries(SECTIONS).map(
-        ([name, page]) => html`<a href="${hrefOf(page)}" ${name === current && html`aria-current="true"`}>${name}</a> `,
-      )}
-      <a href="/dashboard">Dashboard</a>
-    </nav>
-    <button type="button" class="menu" popovertarget="menu">Menu</button>
-  </header>`;
+/** Links to the sections; `guides` is the path from the page to the guides: empty for a guide. */
+function sectionLinks(guides: string, current: Section): Html[] {
+  return Object.entries(SECTIONS).map(([name, page]) => {
+    const href = page.startsWith("/") ? page : `${guides}${page}`;
+    return html`<a href="${href}" ${name === current && html`aria-current="true"`}>${name}</a> `;
+  });
 }
 
 /** URLs of the built files that a page loads. */
 export interface SiteFiles {
   script: string;
   style: string;
-  icon: string;
+  icon?: string;
 }
 
 interface SitePage {
   title: string;
   section: Section;
-  menu: Html;
+  menu: Html | readonly Html[];
   content: Html;
+  /** The first sentences of a guide. */
+  description?: string;
+  /** Links to the headings of a long guide. */
+  headings?: Html;
 }
 
-/** Renders a page that the platform itself serves, in the design of the guides. */
-export function sitePage({ title, section, menu, content }: SitePage, files: SiteFiles): string {
+/** Renders a page of the documentation, with the header, menu and search that all of them have. A script shows the search. */
+export function sitePage(page: SitePage, files: SiteFiles, guides = `${GUIDES_PATH}/`): string {
+  const { title, section, menu, content, description, headings } = page;
+  const sections = sectionLinks(guides, section);
+  // The menu is on every page, and a third of it would be indentation.
+  const items = new Html(html`${menu}`.text.replaceAll(/\n\s+/g, " "));
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
+        ${
+          description === undefined
+            ? html`<meta name="robots" content="noindex" />`
+            : html`<meta name="description" content="${description}" />`
+        }
         <title>${title} · Service</title>
-        <link rel="icon" href="${files.icon}" />
+        ${files.icon !== undefined && html`<link rel="icon" href="${files.icon}" />`}
         <link rel="stylesheet" href="${files.style}" />
         <script type="module" src="${files.script}"></script>
       </head>
       <body data-language="curl">
         <a class="skip" href="#content">Skip to content</a>
-        ${siteHeader(`${GUIDES_PATH}/`, section)}
+        <header>
+          <a class="brand" href="${guides}index.html">Service <span>Documentation</span></a>
+          <div id="search" data-index="${guides}search.json" hidden>
+            <input type="search" placeholder="Search the docs" aria-label="Search" autocomplete="off" />
+            <kbd>/</kbd>
+            <div class="results">
+              <p role="status"></p>
+              <ol hidden></ol>
+            </div>
+          </div>
+          <nav aria-label="Site">
+            ${sections}
+            <a href="/dashboard">Dashboard</a>
+          </nav>
+          <button type="button" class="menu" popovertarget="menu">Menu</button>
+        </header>
         <div class="columns">
-          ${menu}
+          <nav id="menu" aria-label="${section}" popover>
+            <ul>
+              <li class="narrow">${sections}</li>
+              ${items}
+            </ul>
+          </nav>
           <main id="content" tabindex="-1">${content}</main>
+          ${headings}
         </div>
       </body>
     </html> `.text;
 }
 
-/** The links to the other sections, which the header has no space for on a phone. */
-export function narrowLinks(): Html {
-  return html`<li class="narrow">
-    ${Object.entries(SECTIONS).map(([name, page]) => html`<a href="${page.startsWith("/") ? page : `${GUIDES_PATH}/${page}`}">${name}</a> `)}
-  </li>`;
+/** What the page of a missing address says; a script adds similar pages. */
+export function missingPage(list: Html): Html {
+  return html`<h1>Page not found</h1>
+    <p>Choose a page from the menu, search, or see ${list}.</p>
+    <section id="similar" hidden>
+      <h2>Similar pages</h2>
+      <ul></ul>
+    </section>`;
+}
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** Returns the menu of the pages of errors: every code, by status. */
+export function errorsMenu(open?: ErrorCode | "all"): Html[] {
+  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  const item = (href: string, label: Html | string, isOpen = false) =>
+    html`<li><a href="${href}" ${isOpen && html`aria-current="page"`}>${label}</a></li>`;
+  const list = (title: string, items: readonly Html[]) =>
+    html`<li>
+      <h2>${title}</h2>
+      <ul>
+        ${items}
+      </ul>
+    </li>`;
+  return [
+    item(ERRORS_PAGE, "Overview", open === "all"),
+    ...statuses.map((status) =>
+      list(
+        statusLine(status),
+        CODES.filter((code) => ERRORS[code].status === status).map((code) =>
+          item(`${PROBLEMS_PATH}/${code}`, html`<code>${code}</code>`, code === open),
+        ),
+      ),
+    ),
+    list(
+      "Not from the API",
+      ["Exit codes", "Delivery attempts", "Signature errors"].map((title) =>
+        item(`${ERRORS_PAGE}#${title.toLowerCase().replaceAll(" ", "-")}`, title),
+      ),
+    ),
+  ];
+}
+
+export function statusLine(status: number): string {
+  return `${status} ${STATUS_CODES[status]}`;
 }
 
 /** Headers of every page of the documentation. */
@@ -84,6 +142,8 @@ export const DOCUMENT_HEADERS = scriptedPageHeaders("'none'");
 export const DOCS_PATH = "/docs";
 /** Path of the guides, all in one folder. */
 export const GUIDES_PATH = `${DOCS_PATH}/guides`;
+/** The guide that lists all errors. */
+export const ERRORS_PAGE = `${GUIDES_PATH}/errors.html`;
 /** The page of the API reference that a browser gets for a name that no page has. */
 export const MISSING_PAGE = "404";
 /** Path of the pages of the API reference, each of which has the operations of one group. */

@@ -2,13 +2,13 @@ import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
 import { commandPath, exampleId, operationCommand, requestSamples, type Sample } from "./samples.ts";
 import { inProject } from "../../../../contract/shell-command.ts";
-import { html, Html } from "../../../http/pages/html.ts";
+import { html, type Html } from "../../../http/pages/html.ts";
 import {
   DOCS_PATH,
   GUIDES_PATH,
   inline,
   MISSING_PAGE,
-  narrowLinks,
+  missingPage,
   prose,
   REFERENCE_PATH,
   type SiteFiles,
@@ -45,10 +45,7 @@ export function referencePages(
   const start = html`${introduction(document, lead!, baseUrl)}
   ${sections.map((section) => introductionSection(documents, section, baseUrl))} ${contents(groups)}`;
   const missing = html`<div class="row">
-    <div class="text">
-      <h1>Page not found</h1>
-      <p>Choose a page from the menu, search, or see <a href="${DOCS_PATH}">all operations</a>.</p>
-    </div>
+    <div class="text">${missingPage(html`<a href="${DOCS_PATH}">all operations</a>`)}</div>
   </div>`;
   return new Map([
     ["", pageOf("API reference", start, menu, files)],
@@ -101,30 +98,23 @@ function resourceOf({ path }: Operation): string {
 
 /** Every group, and the operations of the open one; without one, the sections of the introduction. */
 function navigation(groups: readonly Group[], open: Group | undefined, sections: readonly Section[] = []): Html {
-  const menu = html`<nav id="menu" aria-label="Reference" popover>
-    <ul>
-      ${narrowLinks()}
-      <li>
-        <a class="group" href="${DOCS_PATH}" ${open === undefined && html`aria-current="page"`}>Introduction</a>
-        ${
-          sections.length > 0 &&
-          html`<ul>
-            ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
-          </ul>`
-        }
-      </li>
-      ${groups.map(
-        (group, index) =>
-          html`<li>
-            ${groups[index - 1]?.heading !== group.heading && html`<h2>${group.heading}</h2>`}
-            <a class="group" href="${hrefOf(group)}" ${group === open && html`aria-current="page"`}>${group.label}</a>
-            ${group === open && operationLinks(group)}
-          </li>`,
-      )}
-    </ul>
-  </nav>`;
-  // It is on every page, and a third of it would be indentation.
-  return new Html(menu.text.replaceAll(/\n\s+/g, " "));
+  return html`<li>
+      <a class="group" href="${DOCS_PATH}" ${open === undefined && html`aria-current="page"`}>Introduction</a>
+      ${
+        sections.length > 0 &&
+        html`<ul>
+          ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+        </ul>`
+      }
+    </li>
+    ${groups.map(
+      (group, index) =>
+        html`<li>
+          ${groups[index - 1]?.heading !== group.heading && html`<h2>${group.heading}</h2>`}
+          <a class="group" href="${hrefOf(group)}" ${group === open && html`aria-current="page"`}>${group.label}</a>
+          ${group === open && operationLinks(group)}
+        </li>`,
+    )}`;
 }
 
 function operationLinks(group: Group): Html {
@@ -300,7 +290,7 @@ function commandLink({ operationId, method, path }: Operation): Html | undefined
   const words = commandPath(command.text);
   const href = `${GUIDES_PATH}/commands-${words.split(" ")[1]}.html#${words.replaceAll(" ", "-")}`;
   return html`<p class="type">
-    Command: <a href="${href}"><code>${words}</code></a>
+    Command: <a href="${href}"><code>${words.replace("service ", "")}</code></a>
   </p>`;
 }
 

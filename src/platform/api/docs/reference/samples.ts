@@ -11,6 +11,9 @@ export interface Sample {
   text: string;
 }
 
+/** Longer JSON is in several lines. */
+const MAX_LINE = 48;
+
 /** How Node.js reads a response that is not JSON, by media type. */
 const READ: Readonly<Record<string, readonly string[]>> = {
   "text/event-stream": [
@@ -33,9 +36,7 @@ function curl(operation: Operation, baseUrl: string): string {
     `curl ${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
     ...(method === "POST" ? [`-H "Idempotency-Key: $(node -p 'crypto.randomUUID()')"`] : []),
-    ...(body === undefined
-      ? []
-      : [`-H "Content-Type: application/json"`, `-d ${shellWord(JSON.stringify(body.example))}`]),
+    ...(body === undefined ? [] : [`-H "Content-Type: application/json"`, `-d ${shellWord(readable(body.example))}`]),
   ].join(" \\\n  ");
 }
 
@@ -59,16 +60,17 @@ function node(operation: Operation, baseUrl: string): string {
   ].join("\n");
 }
 
-/** Returns the command for the request, or `service api` if there is none. */
+/** Returns the command for the request, or `service api` if there is none. It prints the same JSON as the response. */
 function commandOf(operation: Operation): string {
-  const { operationId, method, path, body } = operation;
+  const { operationId, method, path, body, success } = operation;
   const command = operationCommand({ name: operationId, method, path });
   if (command === undefined) {
     const input = body === undefined ? "" : ` --input - <<< ${shellWord(JSON.stringify(body.example))}`;
     return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
   }
   const given = command.isExample ? [] : flags(body?.example ?? {}, resourceOf(kindOfPath(path)).fields ?? {});
-  return [command.text.replace("{id}", exampleId(operation)), ...given].join(" ");
+  const json = success.mediaType === "application/json" ? ["--json"] : [];
+  return [command.text.replace("{id}", exampleId(operation)), ...given, ...json].join(" ");
 }
 
 function flags(example: object, fields: Readonly<Record<string, Field>>): string[] {
@@ -91,6 +93,12 @@ export function exampleId({ parameters }: Operation): string {
   const { schema } = parameters.find((parameter) => parameter.in === "path") ?? {};
   const example = schema?.examples?.[0];
   return typeof example === "string" ? example : "{id}";
+}
+
+/** Returns JSON in one line if it is short. */
+function readable(value: unknown): string {
+  const line = JSON.stringify(value);
+  return line.length <= MAX_LINE ? line : indent(JSON.stringify(value, null, 2));
 }
 
 function indent(text: string): string {

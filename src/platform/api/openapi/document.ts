@@ -106,7 +106,7 @@ Begin with [Using the API](/docs/guides/using-the-api.html), or [generate a clie
 Send an API key or an OAuth access token with each request, as \`Authorization: Bearer …\`. You create
 [API keys](/docs/guides/authentication.html#api-keys) in the dashboard, with \`service keys create\`, or with the API.
 
-Each operation says which scope it requires, such as \`orders:write\`; write does not include read. A key that begins with \`sk_\`
+Each operation says which [scope](/docs/guides/authentication.html#scopes) it requires, such as \`orders:write\`; write does not include read. A key that begins with \`sk_\`
 has all scopes, one that begins with \`rk_\` those that it was created with. A request without a valid credential returns 401,
 without the scope 403.
 
@@ -223,7 +223,7 @@ curl ${baseUrl}/v1/versions \\
 ## Events
 
 Each change creates an event. The platform sends it to the webhook endpoints that subscribe to its type: signed, and at
-least once; failed attempts are repeated for up to ${LIMITS.retryTotalSeconds / 86_400} days. [Receiving webhooks](/docs/guides/receiving-webhooks.html) explains how to verify
+least once; failed attempts are [repeated](/docs/guides/concepts.html#retry-schedule) for up to ${LIMITS.retryTotalSeconds / 86_400} days. [Receiving webhooks](/docs/guides/receiving-webhooks.html) explains how to verify
 and process them.
 
 In the sandbox, \`service listen\` forwards events to localhost. It receives them over a WebSocket (\`${LISTEN_PATH}\`, subprotocol

@@ -45,7 +45,8 @@ export const Attempt = named("Attempt", "One attempt to deliver an event", {
   ),
   response_headers: nullable(
     Type.Record(Type.String(), Type.String(), {
-      description: "At most 8,192 characters; null without a response. For a listener: at most those of an error response that show why it failed",
+      description:
+        "At most 8,192 characters; null without a response. For a listener: at most those of an error response that show why it failed",
       examples: [{ "content-length": "2" }],
     }),
   ),

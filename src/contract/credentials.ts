@@ -17,7 +17,6 @@ export type CredentialKind = (typeof CREDENTIAL_PREFIXES)[CredentialPrefix]["kin
 
 /** Signing secrets: this and 43 base64url characters. The HMAC key is the whole string, as UTF-8. */
 export const SIGNING_SECRET_PREFIX = "whsec_";
-export const SIGNING_SECRET_PATTERN = /^whsec_[0-9A-Za-z_-]{43}$/;
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 43;

@@ -16,7 +16,4 @@ export interface ApiVersion {
 /** The supported versions, oldest first. A version that accounts may be pinned to is never removed. */
 export const API_VERSIONS: readonly [ApiVersion, ...ApiVersion[]] = [{ date: "2026-11-01" }];
 
-/** Dates for `Service-Version`, oldest first. */
-export const VERSIONS: readonly string[] = API_VERSIONS.map(({ date }) => date);
-
 export const LATEST_VERSION = API_VERSIONS[API_VERSIONS.length - 1]!.date;

@@ -249,13 +249,13 @@ function headOf(url: URL, headers: readonly string[], bodyBytes: number): string
   return `${head}Connection: keep-alive\r\nContent-Length: ${bodyBytes}\r\n\r\n`;
 }
 
-export interface ResponseReader extends ResponseParts {
+interface ResponseReader extends ResponseParts {
   /** No response follows, or not the rest of it. */
   failed(error: Error): void;
 }
 
 /** One connection, for one POST at a time; opened for the first and reused as long as both sides allow it. */
-export class PostConnection {
+class PostConnection {
   readonly #open: () => Socket;
   #socket: Socket | undefined;
   #reader: ResponseReader | undefined;

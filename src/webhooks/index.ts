@@ -16,18 +16,16 @@ export {
 } from "./signature.ts";
 export { SignatureError, type SignatureErrorCode } from "./signature-error.ts";
 export { SIGNATURE_HEADER, SIGNATURE_HEADER_DISPLAY, type SignatureHeaderValue } from "./signature-header.ts";
-export {
-  type FastifyWebhookReply,
-  type FastifyWebhookRequest,
-  type FastifyWebhookScope,
-  fastifyWebhook,
-} from "./adapters/fastify.ts";
 export { type FetchRequest, fetchWebhook, type HonoContext, honoWebhook, verifyRequest } from "./adapters/fetch.ts";
 export { type LambdaRequest, type LambdaResponse, lambdaWebhook } from "./adapters/lambda.ts";
 export {
   type ExpressRequest,
   type ExpressResponse,
   expressWebhook,
+  fastifyWebhook,
+  type FastifyWebhookReply,
+  type FastifyWebhookRequest,
+  type FastifyWebhookScope,
   type KoaContext,
   koaWebhook,
   type NextFunction,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client/errors.ts";
 import { apiPath } from "../../src/client/base-url.ts";
-import { VERSIONS } from "../../src/contract/versions.ts";
+import { LATEST_VERSION } from "../../src/contract/versions.ts";
 import { CUSTOMER } from "../support/api-objects.ts";
 import { clientOf } from "./support/client.ts";
 import { json, problem, startServer } from "./support/scripted-server.ts";
@@ -14,7 +14,7 @@ describe("a request", () => {
     expect(server.requests[0]).toMatchObject({ method: "GET", url: "/v1/things/cus_1", body: "" });
     expect(server.requests[0]!.headers).toMatchObject({
       authorization: "Bearer sk_sandbox_test",
-      "service-version": VERSIONS.at(-1),
+      "service-version": LATEST_VERSION,
       "user-agent": "test",
     });
     expect(server.requests[0]!.headers).not.toHaveProperty("idempotency-key");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
-import { VERSIONS } from "../../src/contract/versions.ts";
+import { API_VERSIONS, LATEST_VERSION } from "../../src/contract/versions.ts";
 import { apiOf } from "../support/api.ts";
 import { kitPlatform } from "../testing/kit.ts";
 
@@ -79,7 +79,7 @@ describe("versions", () => {
   });
 
   it("returns the version of the response", async () => {
-    for (const version of VERSIONS) expect((await withVersion(version)).headers.get("service-version")).toBe(version);
-    expect((await call(`Bearer ${platform.apiKey}`)).headers.get("service-version")).toBe(VERSIONS.at(-1));
+    for (const { date } of API_VERSIONS) expect((await withVersion(date)).headers.get("service-version")).toBe(date);
+    expect((await call(`Bearer ${platform.apiKey}`)).headers.get("service-version")).toBe(LATEST_VERSION);
   });
 });

@@ -221,7 +221,7 @@ export function tagsOf(paths: readonly string[]): Json[] {
 }
 
 /** When to use a resource, for the API reference; not needed for a new one. Apart from the table of resources, which every command loads. */
-export const RESOURCE_GUIDES: Readonly<Partial<Record<ResourceKind, string>>> = {
+const RESOURCE_GUIDES: Readonly<Partial<Record<ResourceKind, string>>> = {
   customer:
     "Create a customer once for each person or company, and keep its ID with your own user. Orders may refer to it. The email address is unique, so a repeated sign-up gets `email_taken` with the ID of the existing customer.",
   order:

@@ -43,7 +43,7 @@ import { Passwords } from "./domain/passwords.ts";
 import { logFailure, type TaggedFile } from "./http/send.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
-import { deviceRoutes } from "./oauth/device-routes.ts";
+import { deviceRoutes } from "./oauth/device-grant.ts";
 import { tokenRoutes } from "./oauth/token-routes.ts";
 import { errorPage, PageError, sendPage } from "./http/pages/page.ts";
 import { ParameterError, takeForms } from "./http/pages/parameters.ts";

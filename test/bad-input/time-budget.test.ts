@@ -24,7 +24,7 @@ import { OPERATIONS } from "../../src/contract/operations.ts";
 import { parseStrictJson } from "../../src/platform/http/json.ts";
 import { checkOf } from "../../src/platform/http/validate.ts";
 import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
-import { readUserCode } from "../../src/platform/oauth/device-routes.ts";
+import { readUserCode } from "../../src/platform/oauth/device-grant.ts";
 import { formOf, queryOf } from "../../src/platform/http/pages/parameters.ts";
 import { createVault } from "../../src/platform/security/vault.ts";
 import { InvalidResponseError, ResponseParser } from "../../src/network/response-parser.ts";

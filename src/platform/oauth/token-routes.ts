@@ -7,7 +7,7 @@ import { toApiError } from "../http/problem.ts";
 import { logFailure } from "../http/send.ts";
 import type { With } from "../tools.ts";
 import { authenticateClient } from "./clients.ts";
-import { authorizeDevice, pollDevice } from "./device-routes.ts";
+import { authorizeDevice, pollDevice } from "./device-grant.ts";
 import { exchangeCode, type GrantTools, refresh, type TokenResponse } from "./tokens.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { formatScopeNames, SCOPE_NAMES } from "./scope-names.ts";

@@ -205,7 +205,9 @@ async function abandonDeleted(
   const rows = await findDue(tx, { environment, endpointId, dueAt: Number.MAX_SAFE_INTEGER, limit });
   await setLease(tx, rows, lease, null);
   const at = realNow + offset;
-  const abandoned = rows.map((delivery) => abandon(delivery, endpointId, lease.token, at, DELETED, "canceled"));
+  const abandoned = rows.map((delivery) =>
+    abandon(delivery, endpointId, lease.token, at, DELETED, { status: "canceled" }),
+  );
   return { ...NOTHING, abandoned, full: rows.length === limit, lastDue: realNow };
 }
 

@@ -16,7 +16,7 @@ import {
   releaseLeases,
 } from "../storage/delivery-queue.ts";
 import { countFailuresInRow, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
-import type { Finished } from "./sender.ts";
+import { abandon, type Finished } from "./sender.ts";
 import { nextAttemptAt } from "./retry-schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
@@ -171,25 +171,8 @@ function interrupt(
     endedAt: now + lease.clock_offset,
   };
   const next = isOnlyOne ? lease.next_attempt : nextAttemptAt(failed, random.fraction(), mayExpire);
-  return {
-    delivery: lease,
-    endpointId: lease.endpoint_id,
-    outcome: {
-      id: lease.id,
-      token: lease.lease_token,
-      claimed_due: lease.next_attempt,
-      status: next === undefined ? "failed" : "pending",
-      next_attempt: next ?? null,
-      at: begunAt,
-      status_code: null,
-      error: INTERRUPTED,
-      duration_ms: 0,
-      request_headers: null,
-      response_headers: null,
-      response_excerpt: null,
-    },
-    goneUrl: undefined,
-  };
+  const then = next === undefined ? {} : ({ status: "pending", next_attempt: next } as const);
+  return abandon(lease, lease.endpoint_id, lease.lease_token, begunAt, INTERRUPTED, then);
 }
 
 /** Reports finished attempts once what they changed is durable, even if they were too late to change anything. */

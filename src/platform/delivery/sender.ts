@@ -152,14 +152,14 @@ function judge(
   };
 }
 
-/** Finishes a delivery without an attempt, with the reason. */
+/** Finishes a delivery, or an attempt of it, without a response. */
 export function abandon(
   delivery: QueuedDelivery,
   endpointId: string,
   token: string,
   at: number,
   reason: string,
-  status: "failed" | "canceled" = "failed",
+  { status = "failed", next_attempt = null }: Partial<Pick<AttemptOutcome, "status" | "next_attempt">> = {},
 ): Finished {
   return {
     delivery,
@@ -169,7 +169,7 @@ export function abandon(
       token,
       claimed_due: delivery.next_attempt,
       status,
-      next_attempt: null,
+      next_attempt,
       at,
       status_code: null,
       error: reason,

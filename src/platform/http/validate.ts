@@ -9,6 +9,7 @@ import type { FieldError } from "../../contract/schemas/problem.ts";
 import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import { problemOfRedirectUri } from "../domain/oauth-apps.ts";
 import { expectedOfFormat } from "./formats.ts";
+import { pairsOf } from "./pages/parameters.ts";
 
 /** Checks a value. Returns the errors of each field, or an empty list if there are none. */
 export type Check = (value: unknown) => FieldError[];
@@ -133,7 +134,7 @@ export function compileQuery(schema: TSchema | undefined): QueryReader {
     const mark = url.indexOf("?");
     if (mark === -1 || mark === url.length - 1) return NO_QUERY;
     const given = new Map<string, unknown>();
-    for (const [name, text] of parse(url.slice(mark + 1))) {
+    for (const [name, text] of pairsOf(url.slice(mark + 1), /[\u0000-\u001f\u007f-\u009f]/, invalidQuery)) {
       if (given.has(name)) throw invalidFields([queryError(name, "duplicate", "is repeated")]);
       given.set(name, properties[name]?.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : text);
     }
@@ -144,25 +145,7 @@ export function compileQuery(schema: TSchema | undefined): QueryReader {
   };
 }
 
-function* parse(text: string): Generator<[string, string]> {
-  for (const pair of text.split("&")) {
-    if (pair === "") continue;
-    const equals = pair.indexOf("=");
-    const name = equals === -1 ? pair : pair.slice(0, equals);
-    yield [decode(name), equals === -1 ? "" : decode(pair.slice(equals + 1))];
-  }
-}
-
-function decode(text: string): string {
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    throw new ApiError("invalid_request", `The query contains a malformed escape: ${text.slice(0, 60)}`);
-  }
-  if (!/[\u0000-\u001f\u007f-\u009f]/.test(decoded)) return decoded;
-  throw new ApiError("invalid_request", `The query contains a control character: ${text.slice(0, 60)}`);
-}
+const invalidQuery = (content: string) => new ApiError("invalid_request", `The query contains ${content}`);
 
 function queryError(name: string, code: string, detail: string): FieldError {
   return { pointer: `?${shorten(name)}`, code, detail };

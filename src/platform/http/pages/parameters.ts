@@ -32,14 +32,33 @@ export class Parameters {
 function parseParameters(text: string): Parameters {
   const values = new Map<string, string>();
   const repeated = new Set<string>();
+  for (const [name, value] of pairsOf(text, /[\u0000-\u001f\u007f]/, invalidParameter)) {
+    if (values.has(name)) repeated.add(name);
+    else values.set(name, value);
+  }
+  return new Parameters(values, repeated);
+}
+
+const invalidParameter = (content: string) => new ParameterError(`A parameter contains ${content}`);
+
+/** Yields the names and values of `a=1&b=2`. Throws what `invalid` returns if one has a malformed escape or such a character. */
+export function* pairsOf(text: string, controls: RegExp, invalid: (content: string) => Error) {
+  const decode = (part: string): string => {
+    let decoded: string;
+    try {
+      decoded = decodeURIComponent(part.replaceAll("+", " "));
+    } catch {
+      throw invalid(`a malformed escape: ${part.slice(0, 60)}`);
+    }
+    if (!controls.test(decoded)) return decoded;
+    throw invalid(`a control character: ${part.slice(0, 60)}`);
+  };
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
-    if (values.has(name)) repeated.add(name);
-    else values.set(name, equals === -1 ? "" : decode(pair.slice(equals + 1)));
+    const name = equals === -1 ? pair : pair.slice(0, equals);
+    yield [decode(name), equals === -1 ? "" : decode(pair.slice(equals + 1))] as const;
   }
-  return new Parameters(values, repeated);
 }
 
 export function queryOf(url: string): Parameters {
@@ -52,17 +71,6 @@ export function formOf(body: unknown): Parameters {
   if (!Buffer.isBuffer(body)) return parseParameters("");
   if (!isUtf8(body)) throw new ParameterError("The form is not valid UTF-8.");
   return parseParameters(body.toString("utf8"));
-}
-
-function decode(text: string): string {
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    throw new ParameterError(`A parameter contains a malformed escape: ${text.slice(0, 60)}`);
-  }
-  if (!/[\u0000-\u001f\u007f]/.test(decoded)) return decoded;
-  throw new ParameterError(`A parameter contains a control character: ${text.slice(0, 60)}`);
 }
 
 const FORM_BYTES = 64 * 1024;

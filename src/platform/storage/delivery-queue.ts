@@ -93,6 +93,16 @@ const QUEUES = `WITH RECURSIVE queues (environment, endpoint_id) AS (
            AND d.endpoint_id > queues.endpoint_id)
        FROM queues WHERE queues.endpoint_id IS NOT NULL)`;
 
+/** Joins the waiting delivery of an endpoint that is due first, or last, as `d`: one index lookup. */
+const joinWaiting = (
+  environment: string,
+  endpoint: string,
+  direction: "ASC" | "DESC" = "ASC",
+) => `JOIN deliveries d ON d.id = (
+       SELECT h.id FROM deliveries h
+       WHERE h.environment = ${environment} AND h.endpoint_id = ${endpoint} AND h.status = 'pending' AND h.lease_until IS NULL
+       ORDER BY h.next_attempt ${direction} LIMIT 1)`;
+
 /** Returns one row for each endpoint with waiting deliveries. */
 export function queueHeads(queries: Queries): Promise<QueueHead[]> {
   return queries.all(
@@ -100,11 +110,7 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
      SELECT d.endpoint_id, d.environment, d.next_attempt AS due, w.status AS endpoint_status, v.clock_offset,
             v.clock_held_until
      FROM queues
-     JOIN deliveries d ON d.id = (
-       SELECT h.id FROM deliveries h
-       WHERE h.environment = queues.environment AND h.endpoint_id = queues.endpoint_id AND h.status = 'pending'
-         AND h.lease_until IS NULL
-       ORDER BY h.next_attempt LIMIT 1)
+     ${joinWaiting("queues.environment", "queues.endpoint_id")}
      JOIN environments v ON v.id = d.environment
      LEFT JOIN webhook_endpoints w ON w.environment = d.environment AND w.id = d.endpoint_id`,
   );
@@ -122,10 +128,7 @@ export async function oldestDueTime(
   const row = await queries.get<{ due: number | null }>(
     `SELECT MIN(d.next_attempt) AS due
      FROM webhook_endpoints w
-     JOIN deliveries d ON d.id = (
-       SELECT h.id FROM deliveries h
-       WHERE h.environment = w.environment AND h.endpoint_id = w.id AND h.status = 'pending' AND h.lease_until IS NULL
-       ORDER BY h.next_attempt LIMIT 1)
+     ${joinWaiting("w.environment", "w.id")}
      WHERE w.environment = $1 AND w.status = 'enabled'${endpointId === undefined ? "" : " AND w.id = $2"}`,
     endpointId === undefined ? [environment] : [environment, endpointId],
   );
@@ -138,11 +141,7 @@ export function endpointsDueAfter(queries: Queries, time: number) {
     `${QUEUES}
      SELECT d.environment, d.endpoint_id, v.clock_offset
      FROM queues
-     JOIN deliveries d ON d.id = (
-       SELECT h.id FROM deliveries h
-       WHERE h.environment = queues.environment AND h.endpoint_id = queues.endpoint_id AND h.status = 'pending'
-         AND h.lease_until IS NULL
-       ORDER BY h.next_attempt DESC LIMIT 1)
+     ${joinWaiting("queues.environment", "queues.endpoint_id", "DESC")}
      JOIN environments v ON v.id = d.environment
      WHERE d.next_attempt - v.clock_offset > $1`,
     [time],

@@ -33,15 +33,15 @@ export function linesOf(report: Report, context: LineContext): string[] {
       return forwardedLines(report, context);
     case "lost":
     case "retrying":
-      return notice(styles.warn("! lost"), `${report.reason.message.replace(/\.$/, "")}; reconnecting`, context);
+      return notice("! lost", "warn", `${report.reason.message.replace(/\.$/, "")}; reconnecting`, context);
     case "restored":
-      return notice(styles.good("✓ back"), restoredText(report), context);
+      return notice("✓ back", "good", restoredText(report), context);
     case "gap":
-      return notice(styles.bad("! gap "), gapText(report), context);
+      return notice("! gap", "bad", gapText(report), context);
     case "reset":
-      return notice(styles.warn("! reset"), resetText(report), context);
+      return notice("! reset", "warn", resetText(report), context);
     case "joined":
-      return notice(styles.warn("! also "), othersText(report.others), context);
+      return notice("!", "warn", othersText(report.others), context);
     case "left":
       return [];
     case "duplicate":
@@ -59,7 +59,7 @@ export function waitingLines(
   context: LineContext,
 ): string[] {
   const text = `waiting for the platform: ${reason.message.replace(/\.$/, "")}`;
-  return notice(context.styles.warn("… wait"), text, context);
+  return notice("… wait", "warn", text, context);
 }
 
 /** Returns true for the last attempt of a delivery that failed. */
@@ -242,11 +242,11 @@ function tagsOf({
   return [...own, ...faults].join(", ");
 }
 
-function notice(label: string, text: string, { styles, layout, now }: LineContext): string[] {
-  const [first = "", ...rest] = indented(text, layout);
+function notice(label: string, style: keyof Styles, text: string, { styles, layout, now }: LineContext): string[] {
+  const mark = layout.narrow || label === "!" ? `${label} ` : `${label.padEnd(6)}  `;
+  const [first = "", ...rest] = indented(mark + text, layout);
   const time = styles.dim(clockTime(now)) + (layout.narrow ? "" : " ");
-  if (layout.narrow) return [`${time} ${label}`, first, ...rest];
-  return [`${time} ${label}  ${first.trimStart()}`, ...rest];
+  return [`${time} ${first.trimStart().replace(label, (found) => styles[style](found))}`, ...rest];
 }
 
 function hinted(line: string, styles: Styles): string {

@@ -25,17 +25,26 @@ export function colorStatus(status: number, styles: Styles): string {
   return styles.good(text);
 }
 
-/** Returns what the platform did as a line for a person. */
+/** Columns of the time and the status of a request. */
+const START_WIDTH = 15;
+
+/** Returns what the platform did as a line for a person. A request takes one line of this width: the ID goes first. */
 export function activityLine(
   activity: Exclude<Activity, { event: "warning" }>,
   milliseconds: number,
   styles: Styles,
+  width = Infinity,
 ): string {
   const dim = (text: string) => styles.dim(text);
   const time = dim(clockTime(milliseconds));
   if (activity.event === "request") {
     const { method, path, status, duration_ms, request_id } = activity;
-    return `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${withoutCredentials(path)}  ${dim(`${duration_ms} ms  ${request_id}`)}`;
+    const start = `${method.padEnd(6)} ${withoutCredentials(path)}`;
+    const duration = `  ${duration_ms} ms`;
+    const room = width - START_WIDTH - start.length;
+    const rest = [`${duration}  ${request_id}`, duration, ""].find(({ length }) => length <= room);
+    const shown = rest === undefined ? `${start.slice(0, room - 1)}…` : start;
+    return `${time}  ${colorStatus(status, styles)}  ${shown}${rest ? dim(rest) : ""}`;
   }
   if (activity.event === "delivery") {
     const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;

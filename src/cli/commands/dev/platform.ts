@@ -76,7 +76,8 @@ function print(record: ServeRecord, line: string, context: Context): void {
   if (isOwnRead(record)) return;
   // The listener's own lines say that it is connected.
   if (event === "request" || event === "delivery") {
-    output.line(activityLine(record as unknown as Parameters<typeof activityLine>[0], context.now(), output.styles));
+    const activity = record as unknown as Parameters<typeof activityLine>[0];
+    output.line(activityLine(activity, context.now(), output.styles, output.terminal ? output.width : undefined));
   } else if (level === "warn" || level === "error") {
     output.warn(message === undefined ? line : logLine(message, fields));
   }

@@ -58,6 +58,21 @@ describe("a key of service listen", () => {
     expect(attempts).toEqual(["1", "2", "3", "4"]);
   });
 
+  it("explains a failure as service why does, in the details", async () => {
+    const receiver = await listenOn(createServer((_, response) => void response.writeHead(500).end("no table")));
+    const args = ["--forward-to", receiver, "--retries", "0"];
+    const screen = await listenOnScreen(args, { env: cli.platform.env });
+    screen.type("w");
+    await screen.shows("No event is selected");
+    const [id = ""] = await cli.trigger("customer.created");
+    await screen.shows("1 failed");
+    screen.type("w");
+    await screen.shows(/DETAILS[^]*^ Cause: Your application responded with 500/m);
+    await screen.shows(`events replay ${id}`);
+    const { stdout } = await cli.service(["why", id, "-q"]);
+    expect(screen.text().replaceAll(/\s+/g, " ")).toContain(`Cause: ${stdout.trim()}`);
+  });
+
   it("opens an editor on a restored terminal, and sends the saved event with a new signature", async () => {
     const report = join(createFolder(), "stty");
     const editor = script(`

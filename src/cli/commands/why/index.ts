@@ -1,6 +1,7 @@
 import { counted } from "../../../contract/words.ts";
 import { objectId } from "../../arguments/values.ts";
 import type { Explanation } from "../../explanation.ts";
+import { findingLines } from "../../finding-lines.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { ApiError, orIfFailed } from "../../../client/errors.ts";
@@ -10,7 +11,7 @@ import { shellCommand } from "../../../contract/shell-command.ts";
 import { shownStatus } from "../../resource/bulk.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText, wrapStyled } from "../../terminal/spans.ts";
-import type { Styles } from "../../terminal/styles.ts";
+import { paint, type Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { documentView } from "../../terminal/view.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
@@ -147,14 +148,16 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   const { styles, terminal } = output;
   // In a pipe, a line is not broken.
   const width = terminal ? output.width : Infinity;
+  const shown = (finding: Finding, label: string): string[] =>
+    findingLines(finding, label, width).map((line) => paint(line, styles));
   const lines: string[] = [];
   const [cause, ...rest] = findings;
-  if (cause !== undefined) lines.push(...findingLines(cause, labelOf(cause), styles, width));
+  if (cause !== undefined) lines.push(...shown(cause, labelOf(cause)));
   // A finding about the same ID needs no separate explanation.
   const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
   for (const finding of rest.filter(isShown)) {
     const label = cause!.code === "undelivered" && isTrouble(finding) ? labelOf(finding) : "Also";
-    if (!isNote(finding)) lines.push("", ...findingLines(finding, label, styles, width));
+    if (!isNote(finding)) lines.push("", ...shown(finding, label));
   }
   const others = rest
     .filter((finding, index) => !isShown(finding, index) && isTrouble(finding))
@@ -211,19 +214,6 @@ function chainLines(chain: Chain, styles: Styles): string[] {
     for (const other of otherEvents) lines.push(`  ${printable(other.type)}  ${styles.dim(printable(other.id))}`);
   }
   return lines;
-}
-
-/** Commands are not wrapped, so that they can be copied. */
-function findingLines(finding: Finding, label: string, styles: Styles, width: number): string[] {
-  const { summary, evidence, action, fix } = finding;
-  const style = isTrouble(finding) ? "warn" : "good";
-  const lines = foldText(`${label}: ${sentence(summary)}`, width, 6);
-  return [
-    ...lines.map((line, i) => (i === 0 ? line.replace(label, styles[style](label)) : line)),
-    ...(evidence === null ? [] : foldText(evidence, width, 6).map((line) => styles.dim(line))),
-    ...(action === null ? [] : foldText(fix === null ? sentence(action) : `${action}:`, width, 3)),
-    ...(fix === null ? [] : [`  ${styles.accent(printable(fix))}`]),
-  ];
 }
 
 function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string[] {

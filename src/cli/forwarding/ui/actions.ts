@@ -1,10 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { urlOf } from "../../../client/base-url.ts";
+import type { Client } from "../../../client/http.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { isRecord, parseJson } from "../../../contract/json.ts";
 import { counted } from "../../../contract/words.ts";
+import { isNote, labelOf } from "../../../explain/finding.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { whyNoBrowser } from "../../browser.ts";
@@ -35,6 +37,7 @@ export class Actions {
   async press(key: string, row: Row, isOver: () => boolean): Promise<void> {
     try {
       if (key === "r") this.#send(row.event, "resent");
+      else if (key === "w") await this.#explain(row);
       else if (key === "e") await this.#edit(row, isOver);
       else if (key === "y") this.#copyAsCurl(row);
       else if (key === "t") this.#saveAsFixture(row);
@@ -62,6 +65,29 @@ export class Actions {
     } catch (error) {
       this.#model.say((error as Error).message, "warn");
     }
+  }
+
+  /** Shows in the details what `service why` says. */
+  async #explain(row: Row): Promise<void> {
+    const { id } = row.event;
+    this.#model.say(`Looking up ${id}`);
+    const { explain } = await import("../../explanation.ts");
+    const { findingLines } = await import("../../finding-lines.ts");
+    const client = await this.#context.client();
+    // A spinner would disturb the screen.
+    const quiet: Client = { ...client, request: (call) => client.request({ ...call, isBackground: true }) };
+    const target = await this.#context.projectTarget();
+    const { output } = this.#context;
+    const { explanation } = await explain(quiet, id, { runnable: (text) => output.runnable(text), target });
+    const [cause, ...others] = explanation.findings;
+    row.explanation = [
+      ...(cause === undefined ? [] : findingLines(cause, labelOf(cause), Infinity)),
+      ...others.flatMap((finding) => (isNote(finding) ? [] : [[], ...findingLines(finding, "Also", Infinity)])),
+    ];
+    row.version += 1;
+    this.#model.message = undefined;
+    if (this.#model.selected === row) this.#model.show("details");
+    this.#model.scroll = 0;
   }
 
   async #edit({ event }: Row, isOver: () => boolean): Promise<void> {

@@ -39,7 +39,7 @@ function linesOf(row: Row): Line[] {
   const request = requestLines(row);
   const response = outcome === undefined ? [] : responseLines(outcome);
   // A failed delivery is explained by the response.
-  const parts = isSuccess(outcome?.status) ? [request, response] : [response, request];
+  const parts = [row.explanation, ...(isSuccess(outcome?.status) ? [request, response] : [response, request])];
   return [...lines, ...parts.flatMap((part) => (part.length === 0 ? [] : [[], ...part]))];
 }
 

@@ -42,7 +42,7 @@ export interface Feed {
 }
 
 /** These keys work on events of the platform. */
-const PLATFORM_KEYS: ReadonlySet<string> = new Set(["t", "o"]);
+const PLATFORM_KEYS: ReadonlySet<string> = new Set(["t", "o", "w"]);
 
 /** Returns true if a key makes sense for events of this feed. */
 export function offers({ platform }: Feed, key: string): boolean {

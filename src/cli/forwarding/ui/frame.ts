@@ -181,8 +181,8 @@ function failureOf(row: Row): string {
 }
 
 /** Most important first. */
-const LIST_KEYS = ["↑↓ move", "enter details", "/ filter", "r resend", "e edit", "y cURL", "t fixture", "o open"];
-const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "e edit", "y cURL", "t fixture", "o open"];
+const LIST_KEYS = ["↑↓ move", "enter details", "/ filter", "r resend", "w why", "e edit", "y cURL", "t fixture", "o open"];
+const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "w why", "e edit", "y cURL", "t fixture", "o open"];
 const HELP_KEYS = ["↑↓ scroll"];
 const ALWAYS = ["? help", "q quit"];
 const ALWAYS_IN_HELP = ["esc/q back", "Ctrl-C quit"];
@@ -191,7 +191,7 @@ const ALWAYS_IN_HELP = ["esc/q back", "Ctrl-C quit"];
 function keysLine({ feed, view, paused, filter, size, history: { totals } }: Model): Line {
   const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
   const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
-  if (view !== "help" && totals.failed > totals.resolved) own.splice(keys.indexOf("r resend") + 1, 0, "R all failed");
+  if (view !== "help" && totals.failed > totals.resolved) own.splice(keys.indexOf("w why") + 1, 0, "R all failed");
   const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
   const always = view === "help" ? ALWAYS_IN_HELP : ALWAYS;
   const hints = [...(paused ? ["p resume"] : []), ...escape, ...own];

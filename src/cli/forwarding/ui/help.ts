@@ -18,6 +18,7 @@ const keysOf = (signature: string): readonly (readonly [keys: string, text: stri
   ["", "id:evt_0354     The event ID contains this text"],
   ["", "body:ada        The payload or the response contains this text"],
   ["", "!status:2       ! excludes"],
+  ["w", "Explain: the cause, and the command that fixes it, as with service why"],
   ["r", `Resend, with ${signature}`],
   ["R", "Resend every event shown that failed"],
   ["e", "Edit the payload in $VISUAL or $EDITOR, and resend"],

@@ -1,6 +1,7 @@
 import { isSuccess } from "../../../contract/is-success.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import type { ForwardedReport, ReceivedReport } from "../../../relay/report.ts";
+import type { Span } from "../../terminal/styles.ts";
 
 /** Limits of the history. Older rows are dropped. */
 export const MAX_ROWS = 1_000;
@@ -34,6 +35,8 @@ export interface Row {
   /** When the last attempt ended; undefined until then. */
   endedAt: number;
   readonly earlier: EarlierAttempt[];
+  /** What `service why` says about the event, once it was asked. */
+  explanation: readonly Span[][];
   /** Incremented with each change. */
   version: number;
   /** False after the row was dropped. */
@@ -150,7 +153,15 @@ export class History {
   }
 
   #add(row: Pick<Row, "event" | "at" | "isForwarded" | "copy">): Row {
-    const state = { outcome: undefined, endedAt: row.at, earlier: [], version: 0, isListed: true, isOfReset: false };
+    const state = {
+      outcome: undefined,
+      endedAt: row.at,
+      earlier: [],
+      explanation: [],
+      version: 0,
+      isListed: true,
+      isOfReset: false,
+    };
     const added: Row = { ...row, ...state };
     this.rows.push(added);
     this.#text += row.event.body.length;
@@ -167,6 +178,7 @@ export class History {
     }
     if (row.isListed) this.#text += report.excerpt.length - (outcome?.excerpt.length ?? 0);
     row.outcome = report;
+    row.explanation = [];
     row.endedAt = at;
     row.version += 1;
   }

@@ -136,7 +136,7 @@ export class ListenUi implements Display {
 }
 
 /** Keys that act on the selected event. */
-const ROW_KEYS: ReadonlySet<string> = new Set("reyto");
+const ROW_KEYS: ReadonlySet<string> = new Set("rweyto");
 
 function togglePause(model: Model): void {
   model.paused = !model.paused;

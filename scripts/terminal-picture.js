@@ -15,6 +15,7 @@ const COLUMNS = 92;
 const LISTEN_COLUMNS = 120;
 const LISTEN_ROWS = 30;
 const PROJECT_COLUMNS = 100;
+const DEV_ROWS = 26;
 const LINE = 19;
 const CHARACTER = 8.43;
 const MARGIN = 20;
@@ -141,28 +142,29 @@ async function recordProject() {
   writeFileSync(join(folder, "service.yaml"), PROJECT);
   const env = { PATH: process.env.PATH, HOME: folder, TERM: "xterm-256color" };
   const size = { cols: PROJECT_COLUMNS, rows: 40 };
-  const screen = () => new headless.Terminal({ ...size, allowProposedApi: true });
+  const screen = (shown) => new headless.Terminal({ ...shown, allowProposedApi: true });
   const show = async (terminal, pattern) => {
     while (!pattern.test(linesOf(terminal).join("\n"))) await new Promise((resolve) => setTimeout(resolve, 20));
   };
-  const terminal = screen();
-  const pty = spawn(process.execPath, [bin, "dev"], { ...size, env, cwd: folder });
+  const devSize = { ...size, rows: DEV_ROWS };
+  const terminal = screen(devSize);
+  const pty = spawn(process.execPath, [bin, "dev"], { ...devSize, env, cwd: folder });
   const ended = new Promise((resolve) => pty.onExit(resolve));
   pty.onData((data) => terminal.write(data));
-  await show(terminal, /Press Ctrl-C/);
+  await show(terminal, /To trigger an event/);
   for (const type of ["order.completed", "payment.failed"]) {
     await once(spawnProcess(process.execPath, [bin, "trigger", type], { env, cwd: folder, stdio: "ignore" }), "exit");
-    // A line of the listener, whose parts have colors between them.
-    await show(terminal, type === "payment.failed" ? /no such table/ : new RegExp(`←.*204.*${type}`));
+    // A row of the list, whose parts have colors between them.
+    await show(terminal, new RegExp(`${type === "payment.failed" ? 500 : 204}.*${type}`));
   }
-  const dev = [prompt("npx service-cli dev"), ...linesOf(terminal)];
+  const dev = linesOf(terminal);
   const { stdout } = spawnSync(process.execPath, [bin, "events", "list", "--type", "payment.failed", "--quiet"], {
     env,
     cwd: folder,
     encoding: "utf8",
   });
   const id = stdout.trim();
-  const answer = screen();
+  const answer = screen(size);
   const asked = spawn(process.execPath, [bin, "why", id], { ...size, env, cwd: folder });
   asked.onData((data) => answer.write(data));
   await new Promise((resolve) => asked.onExit(resolve));

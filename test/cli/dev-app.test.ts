@@ -9,7 +9,7 @@ import { FILES, makeProject, startDev } from "./support/dev-project.ts";
 describe("an app that crashes in a terminal", () => {
   const crashing = async (args: readonly string[] = []) => {
     const project = await makeProject({ ...FILES, "app.js": "process.exit(3);" });
-    return runInTerminal(["dev", ...args], { cwd: project.folder, env: project.env });
+    return runInTerminal(["dev", "--no-ui", ...args], { cwd: project.folder, env: project.env });
   };
 
   it("can be restarted with r, and everything stopped with q", async () => {
@@ -31,7 +31,7 @@ describe("an app that crashes in a terminal", () => {
         console.log("got one"); request.resume(); response.end();
       }).listen(APP_PORT, "127.0.0.1", () => { if (!isSecond) setTimeout(() => process.exit(3), 100); });`;
     const project = await makeProject({ ...FILES, "app.js": app });
-    const terminal = runInTerminal(["dev"], { cwd: project.folder, env: project.env });
+    const terminal = runInTerminal(["dev", "--no-ui"], { cwd: project.folder, env: project.env });
     await terminal.waitFor("Press r to restart it");
     expect((await project.service(["customers", "create", "--email", "ada@example.com"])).exitCode).toBe(0);
     await terminal.waitFor(/customer\.created[^]* waits until the app runs: press r to restart it/);

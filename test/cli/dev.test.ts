@@ -15,6 +15,7 @@ import {
   FILES,
   isRunning,
   makeProject,
+  platformPid,
   spawnDev,
   startDev,
   startInProject,
@@ -159,10 +160,10 @@ run: node -e 'console.log("app has", process.env.SHOP_SECRET, process.env.SHOP_K
     expect(await piped.ended).toBe(0);
     expect(piped.output()).toContain("app      │ color undefined\n");
     expect(piped.output()).not.toContain("\u001b");
-    const colored = runInTerminal(["dev"], { cwd: project.folder, env: project.env });
+    const colored = runInTerminal(["dev", "--no-ui"], { cwd: project.folder, env: project.env });
     expect(await colored.ended).toBe(0);
     expect(colored.output()).toContain("\u001b[32mapp     \u001b[39m │ color 1");
-    const plain = runInTerminal(["dev"], { cwd: project.folder, env: { ...project.env, NO_COLOR: "1" } });
+    const plain = runInTerminal(["dev", "--no-ui"], { cwd: project.folder, env: { ...project.env, NO_COLOR: "1" } });
     expect(await plain.ended).toBe(0);
     expect(plain.output()).toContain("app      │ color undefined");
     expect(plain.output()).not.toMatch(/\u001b\[\d+m/);
@@ -339,7 +340,7 @@ describe("the end of service dev", () => {
     const pty = spawn(process.execPath, [BIN, "dev"], { cols: 100, rows: 40, cwd: project.folder, env: project.env });
     let output = "";
     pty.onData((text) => (output += text));
-    await expect.poll(() => output, { timeout: 60_000 }).toContain("Press Ctrl-C");
+    await expect.poll(() => output, { timeout: 60_000 }).toContain("ready on localhost");
     const ended = new Promise((resolve) => pty.onExit(resolve));
     // The system sends SIGHUP to the processes of a terminal whose other side is closed.
     (pty as unknown as { destroy(): void }).destroy();
@@ -385,13 +386,6 @@ async function listening(server: Server): Promise<AddressInfo> {
 }
 
 const untilExists = (path: string) => expect.poll(() => existsSync(path), { interval: 1, timeout: 60_000 }).toBe(true);
-
-/** A second start says which process uses the database. */
-async function platformPid(project: DevProject): Promise<number> {
-  const args = ["serve", "--port", "0", "--database", ".service/platform.db"];
-  const { stderr } = await project.service(args);
-  return Number(/in use by process (\d+)/.exec(stderr)![1]);
-}
 
 describe("a start of service dev that cannot succeed", () => {
   it("shows which program uses the port, and which setting to change", async () => {

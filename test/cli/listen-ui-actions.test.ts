@@ -69,7 +69,7 @@ describe("a key of service listen", () => {
     screen.type("w");
     await screen.shows(/DETAILS[^]*^ Cause: Your application responded with 500/m);
     await screen.shows(`events replay ${id}`);
-    const { stdout } = await cli.service(["why", id, "-q"]);
+    const { stdout } = await cli.service(["why", id, "--json", "--jq", ".findings[0].summary"]);
     expect(screen.text().replaceAll(/\s+/g, " ")).toContain(`Cause: ${stdout.trim()}`);
   });
 

@@ -254,7 +254,7 @@ describe("the details of service listen", () => {
     await screen.shows("One other session is listening; each receives every event");
     const lost = [await trigger("customer.created"), await trigger("customer.created")];
     await screen.shows("0 forwarded  2 failed");
-    await screen.shows("R all failed");
+    await screen.shows("r resend  R all  w why");
     const back = createServer((_request, response) => void response.writeHead(204).end());
     try {
       await new Promise<void>((resolve) => void back.listen(port, "127.0.0.1", resolve));

@@ -5,6 +5,7 @@ import type { Styles } from "../terminal/styles.ts";
 import { printableOutput } from "../terminal/printable.ts";
 import type { TextStream } from "../terminal/text-stream.ts";
 import type { Setup } from "./options.ts";
+import type { ListenUi, ListenUiOptions } from "./ui/index.ts";
 import { createListenPrinter, type Display, type LineSink, omittedLine } from "./printer.ts";
 
 /** Returns a display for the reports of a run. A child command has stdout to itself. */
@@ -13,7 +14,7 @@ export async function openDisplay(
   setup: Setup,
   { runsCommand, ui, clock }: { runsCommand: boolean; ui: boolean; clock: EnvironmentClock },
 ): Promise<Display> {
-  if (ui && !runsCommand && isTerminal(context)) return await openUi(context, setup, clock);
+  if (ui && !runsCommand && isTerminal(context)) return await openUi({ context, setup, clock });
   const { stdout, stderr, output } = context;
   const { sink, records } = runsCommand ? { sink: streamSink(stderr, output.noteStyles) } : sinksOf(context);
   const hiddenSecret =
@@ -46,18 +47,22 @@ export function showNotice({ output }: Context, { notice }: EnvironmentClock): v
 }
 
 /** Shows events on the whole terminal. */
-async function openUi(context: Context, setup: Setup, clock: EnvironmentClock): Promise<Display> {
+export async function openUi({
+  setup,
+  ...options
+}: Omit<ListenUiOptions, "print"> & { setup: Setup }): Promise<ListenUi> {
   const { ListenUi } = await import("./ui/index.ts");
   const { setFlagsFromString } = await import("node:v8");
   // Each frame leaves garbage. V8 would reserve up to 48 MB for it instead of collecting it more often.
   setFlagsFromString("--semi-space-growth-factor=1");
+  const { context, clock } = options;
   const sink = streamSink(context.stdout, context.output.styles);
   const print = await createListenPrinter(context, sink, setup, clock, { hasScreen: true });
-  return new ListenUi({ context, clock, print });
+  return new ListenUi({ ...options, print });
 }
 
 /** Returns true if keys can be read and the terminal can be drawn on. */
-function isTerminal({ output, interactive, env }: Context): boolean {
+export function isTerminal({ output, interactive, env }: Context): boolean {
   return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
 }
 

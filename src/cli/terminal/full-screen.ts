@@ -1,6 +1,5 @@
 import type { Context } from "../context.ts";
 import { type Key, KeyReader } from "./keys.ts";
-import { printableOutput } from "./printable.ts";
 
 /** The size of a terminal, in characters. */
 export interface Size {
@@ -85,12 +84,12 @@ export class FullScreen {
     stdout.write(LEAVE);
   };
 
-  /** Shows these lines from the top, each at most as wide as the screen. Writes only lines that have changed. */
+  /** Shows these printable lines from the top, each at most as wide as the screen. Writes only those that have changed. */
   paint(lines: readonly string[]): void {
     if (!this.#active) return;
     const changes: string[] = [];
     for (const [row, line] of lines.entries()) {
-      if (line !== this.#shown[row]) changes.push(`\u001b[${row + 1};1H${printableOutput(line)}`);
+      if (line !== this.#shown[row]) changes.push(`\u001b[${row + 1};1H${line}`);
     }
     if (changes.length === 0) return;
     this.#shown = [...lines];

@@ -28,6 +28,14 @@ export function printableOutput(text: string): string {
   );
 }
 
+const ANY_STYLE_OR_UNPRINTABLE = new RegExp(String.raw`\u001b\[[\d;:]*m|${UNPRINTABLE.source}`, "g");
+
+/** The same for a line of another program, with any of its styles. */
+export function printableStyled(text: string): string {
+  const shown = text.replaceAll("\t", "    ");
+  return shown.replace(ANY_STYLE_OR_UNPRINTABLE, (found) => (found.length > 1 ? found : escape(found)));
+}
+
 function escape(character: string): string {
   return NAMES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -140,6 +140,14 @@ export function wrapStyled(text: string, width: number, indent = 0): string[] {
   return [...lines, line];
 }
 
+/** Returns a line with sequences for styles that is exactly this wide. Only spaces at its end are cut. */
+export function padStyled(line: string, width: number): string {
+  const room = width - widthOf(line.replaceAll(STYLE, ""));
+  return room >= 0
+    ? line + " ".repeat(room)
+    : line.replace(new RegExp(` {1,${-room}}(?=(?:\\u001b\\[[\\d;:]*m)*$)`), "");
+}
+
 const STYLE = /\u001b\[[\d;:]*m/g;
 const STYLE_OR_NOT = /(\u001b\[[\d;:]*m)/;
 const RESET = "\u001b[0m";

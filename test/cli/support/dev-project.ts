@@ -76,6 +76,13 @@ function withOutput<Command extends RunningCommand>(command: Command): ProjectCo
   };
 }
 
+/** A second start says which process uses the database. */
+export async function platformPid(project: DevProject): Promise<number> {
+  const args = ["serve", "--port", "0", "--database", ".service/platform.db"];
+  const { stderr } = await project.service(args);
+  return Number(/in use by process (\d+)/.exec(stderr)![1]);
+}
+
 /** Returns whether a process runs; one that has ended and was not collected does not. */
 export function isRunning(pid: number): boolean {
   try {

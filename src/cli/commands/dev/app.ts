@@ -2,11 +2,14 @@ import { relative, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { addressOf, isLoopback } from "../../../network/connect-options.ts";
 import { acceptsConnections } from "../../../network/port-probe.ts";
+import { parseTarget } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { openFileWarning, writeEnvFile } from "../../forwarding/files.ts";
+import { portOwner } from "../../process/port-owner.ts";
 import { ProcessGroup } from "../../process/process-group.ts";
-import { variableNames } from "../../project/forwarding.ts";
+import { PROJECT_FILE } from "../../project/file.ts";
+import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
 import type { Console } from "./console.ts";
 
@@ -44,8 +47,21 @@ export function isLocal(target: URL | undefined): target is URL {
 }
 
 /** Returns whether an address accepts connections. */
-export async function isListening(target: URL): Promise<boolean> {
+async function isListening(target: URL): Promise<boolean> {
   return (await acceptsConnections(addressOf(target), CONNECT_MS)) === true;
+}
+
+/** Throws UserError if another program listens where the app is to. */
+export async function assertPortFree(project: Project): Promise<void> {
+  const { forwardTo, route: [route] = [] } = flagsOf(project);
+  const text = forwardTo ?? route?.slice(route.indexOf("=") + 1);
+  const target = text === undefined ? undefined : parseTarget(text).url;
+  if (!isLocal(target) || !(await isListening(target))) return;
+  const owner = portOwner(Number(target.port || 80)) ?? "another program";
+  throw new UserError(`${target.host} is already in use by ${owner}`, {
+    hint: `Stop that program (it may be the app of another \`service dev\`), or change forward.to in ${PROJECT_FILE}. If you start your app yourself, remove run: from ${PROJECT_FILE}.`,
+    code: "port_taken",
+  });
 }
 
 /** Resolves once the app accepts connections, or once the signal is aborted. */
@@ -53,6 +69,13 @@ export async function untilListening(target: URL, signal: AbortSignal): Promise<
   while (!signal.aborted && !(await isListening(target))) {
     await delay(POLL_MS, undefined, { signal }).catch(() => {});
   }
+}
+
+/** Returns where the app gets the signing secret from, for a screen that does not show the secret itself. */
+export function secretPlace(project: Project): string {
+  const { secret } = variableNames(project);
+  const { file } = project.env ?? {};
+  return file === undefined ? `the app has it in ${secret}` : `${secret} in ${file}`;
 }
 
 /**

@@ -1,5 +1,8 @@
 import type { Context } from "../../context.ts";
 import { colorLevel, loadColors } from "../../terminal/styles.ts";
+import type { ListenUi } from "../../forwarding/ui/index.ts";
+import { Log } from "../../forwarding/ui/log.ts";
+import { printableStyled } from "../../terminal/printable.ts";
 import { wrapStyled } from "../../terminal/spans.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 
@@ -10,7 +13,6 @@ export type PartName = (typeof PARTS)[number];
 const NAME_WIDTH = Math.max(...PARTS.map((name) => name.length));
 const SEPARATOR = " │ ";
 const PREFIX_WIDTH = NAME_WIDTH + SEPARATOR.length;
-
 /** Longer lines are printed in parts, because an app may print an endless line. */
 const MAX_LINE_CHARACTERS = 65_536;
 
@@ -23,6 +25,10 @@ type Colors = ReadonlyMap<PartName, (text: string) => string>;
 export class Console {
   readonly #context: Context;
   readonly #colors: Colors;
+  /** The latest lines, for a screen. */
+  readonly log = new Log();
+  /** While it is shown, lines go to the log only. */
+  screen: ListenUi | undefined;
 
   private constructor(context: Context, colors: Colors) {
     this.#context = context;
@@ -88,12 +94,27 @@ export class Console {
     });
   }
 
+  /** Prints the last lines of the log. */
+  repeat(lines: number): void {
+    const { stdout } = this.#context;
+    stdout.write(
+      this.log
+        .window(stdout.columns ?? 80, lines, true)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+  }
+
   #line(part: PartName, stream: TextStream, text: string): void {
     const name = part.padEnd(NAME_WIDTH);
     const prefix = `${this.#colors.get(part)?.(name) ?? name}${SEPARATOR}`;
     const indent = Math.min(text.search(/\S|$/) + 2, 8);
-    const lines = stream.isTTY ? wrapStyled(text, Math.max((stream.columns ?? 80) - PREFIX_WIDTH, 20), indent) : [text];
-    stream.write(lines.map((line) => `${prefix}${line}\n`).join(""));
+    const wrapped = (line: string, columns: number): string[] =>
+      wrapStyled(line, Math.max(columns - PREFIX_WIDTH, 20), indent).map((part) => prefix + part);
+    this.log.add(text.length, (columns) => wrapped(printableStyled(text), columns));
+    if (this.screen?.isShown) return;
+    const lines = stream.isTTY ? wrapped(text, stream.columns ?? 80) : [prefix + text];
+    stream.write(lines.map((line) => `${line}\n`).join(""));
   }
 }
 

@@ -8,7 +8,10 @@ export const command: CommandDefinition = {
   name: "dev",
   about:
     "Run the platform, a listener and your app with the settings in service.yaml. Ctrl-C stops all of them. Exits with the app's exit code.",
-  options: [flag("--exit-with-app", "Stop everything when the app crashes, instead of asking whether to restart it")],
+  options: [
+    flag("--exit-with-app", "Stop everything when the app crashes, instead of asking whether to restart it"),
+    flag("--no-ui", "Print plain lines instead of the terminal UI"),
+  ],
   isMixed: true,
   examples: ["service dev init   # create service.yaml", "service dev"],
   run: async (context: Context, flags: DevFlags) => (await import("./run.ts")).runDev(context.inProjectFolder(), flags),

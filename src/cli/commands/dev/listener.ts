@@ -4,16 +4,26 @@ import { InterruptedError } from "../../errors.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { flagsOf } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
+import { hasFailed } from "../../forwarding/lines.ts";
+import { printable } from "../../terminal/printable.ts";
 import { showNotice, streamSink } from "../../forwarding/display.ts";
-import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
+import { type Receivers, readForwardingOptions, type Setup } from "../../forwarding/options.ts";
 import { accessPlatform, type PlatformAccess } from "../../forwarding/platform-access.ts";
 import type { Feed } from "../../forwarding/ui/feed.ts";
+import type { ListenUi } from "../../forwarding/ui/index.ts";
 import { createListenPrinter, type Display } from "../../forwarding/printer.ts";
 import { Listening, type ListenFlags } from "../../forwarding/listening.ts";
 
 export type Ready = Extract<Report, { event: "ready" }>;
 
-export interface ListenerObserver {
+interface ListenerOptions extends ListenerObserver {
+  /** The screen; undefined to print lines. */
+  ui: ListenUi | undefined;
+  /** What the screen says about the session. */
+  setup: Pick<Setup, "hiddenSecret">;
+}
+
+interface ListenerObserver {
   /** Called once per session, when it is ready. */
   onReady: (ready: Ready, receivers: Receivers) => void;
   /** Called when an event arrives while events wait. */
@@ -31,19 +41,28 @@ export interface ListenerObserver {
 export class RestartableListener {
   readonly #context: Context;
   readonly #observer: ListenerObserver;
+  readonly #ui: ListenUi | undefined;
+  readonly #setup: Pick<Setup, "hiddenSecret">;
   readonly #ended: Promise<void>;
   #project: Project;
   /** Ends the current session. */
   #session = new AbortController();
   #isStopped = false;
+  /** True while events wait for the app. */
   #isPaused = false;
+  /** True while the user has paused forwarding. */
+  #isHeld = false;
+  /** True once the log of the screen names the command that explains a failure. */
+  #isExplained = false;
   /** The current session's; undefined until it is ready. */
   #feed: Feed | undefined;
   /** Where the next session starts. */
   #cursor = "now";
 
-  constructor(project: Project, context: Context, observer: ListenerObserver) {
+  constructor(project: Project, context: Context, { ui, setup, ...observer }: ListenerOptions) {
     this.#project = project;
+    this.#ui = ui;
+    this.#setup = setup;
     this.#context = context;
     this.#observer = observer;
     this.#ended = this.#run().catch(observer.onFailure);
@@ -58,12 +77,22 @@ export class RestartableListener {
   /** Lets events wait until `resume`. */
   pause(): void {
     this.#isPaused = true;
-    this.#feed?.pause();
+    this.#forward();
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.#feed?.resume();
+    this.#forward();
+  }
+
+  #hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#forward();
+  }
+
+  #forward(): void {
+    if (this.#isPaused || this.#isHeld) this.#feed?.pause();
+    else this.#feed?.resume();
   }
 
   /** Resolves after the forwards in flight. */
@@ -85,56 +114,127 @@ export class RestartableListener {
   async #listen(platform: PlatformAccess, context: Context): Promise<void> {
     const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(this.#project), since: this.#cursor };
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
-    const clock = new EnvironmentClock(context);
-    this.#feed = undefined;
-    const begin = (feed: Feed): void => {
-      this.#feed = feed;
-      if (this.#isPaused) feed.pause();
-    };
-    const display = await openDisplay(context, { receivers, clock, begin }, (report) => {
-      // The printer writes the event's own line at the end of this turn of the event loop.
-      if (report.event === "received" && this.#isPaused) return void setImmediate(this.#observer.onWaiting);
-      if (report.event === "reset") return this.#observer.onReset();
-      if (report.event !== "ready") return;
-      if (this.#cursor === "now") this.#cursor = report.cursor;
-      this.#observer.onReady(report, receivers);
-    });
+    const clock = this.#ui?.clock ?? new EnvironmentClock(context);
+    const lines = this.#ui ?? (await openLines(context, { receivers, clock, isPaused: () => this.#isPaused }));
     const passed = (cursor: string): void => void (this.#cursor = cursor);
     const receiverStarts = this.#project.run !== undefined;
+    const display = this.#displayOf(lines, receivers);
+    this.#feed = undefined;
     await new Listening(
-      { flags, command: [], platform, setup: receivers, forwarding, display, clock, receiverStarts, passed },
+      {
+        flags,
+        command: [],
+        platform,
+        setup: { ...receivers, ...this.#setup },
+        forwarding,
+        display,
+        clock,
+        receiverStarts,
+        passed,
+      },
       context,
     ).run();
+  }
+
+  /** Shows one session, on a screen that outlives it. */
+  #displayOf(display: Display, receivers: Receivers): Display {
+    const outlives = display === this.#ui;
+    return {
+      print: (report) => {
+        if (report.event === "hint") {
+          display.print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });
+        } else if (report.event !== "summary" || !outlives || this.#isStopped) display.print(report);
+        this.#observe(report, receivers);
+      },
+      warn: (text) => display.warn(text),
+      clockRead: () => display.clockRead(),
+      hasScreen: display.hasScreen,
+      begin: (feed) => {
+        this.#feed = feed;
+        this.#forward();
+        display.begin({ ...feed, pause: () => this.#hold(true), resume: () => this.#hold(false) });
+      },
+      stop: () => {
+        if (!outlives) display.stop();
+      },
+      settle: () => display.settle(),
+    };
+  }
+
+  #observe(report: Report, receivers: Receivers): void {
+    if (report.event === "received" && this.#isPaused && this.#ui === undefined) {
+      // The printer writes the event's own line at the end of this turn of the event loop.
+      return void setImmediate(this.#observer.onWaiting);
+    }
+    if (report.event === "forwarded" && hasFailed(report) && this.#ui !== undefined && !this.#isExplained) {
+      this.#isExplained = true;
+      const { output } = this.#context;
+      output.line(output.runnable(`to explain it: service why ${printable(report.id)}`));
+    }
+    if (report.event === "reset") return this.#observer.onReset();
+    if (report.event !== "ready") return;
+    if (this.#cursor === "now") this.#cursor = report.cursor;
+    this.#observer.onReady(report, receivers);
   }
 }
 
 /** As `service listen` has without flags. */
 const NO_FLAGS: ListenFlags = { retries: 3, failOnError: false, printSecret: false, ui: false };
 
+interface LinesOptions {
+  receivers: Receivers;
+  clock: EnvironmentClock;
+  /** Returns true while events wait for the app. */
+  isPaused: () => boolean;
+}
+
 /** Prints like `service listen`, except that the caller reports readiness. */
-async function openDisplay(
-  context: Context,
-  { receivers, clock, begin }: { receivers: Receivers; clock: EnvironmentClock; begin: Display["begin"] },
-  observe: (report: Report) => void,
-): Promise<Display> {
+async function openLines(context: Context, { receivers, clock, isPaused }: LinesOptions): Promise<Display> {
   const { output, stdout } = context;
-  const print = await createListenPrinter(
-    context,
-    streamSink(stdout, output.styles),
-    { ...receivers, explains: true },
-    clock,
-  );
+  const sink = streamSink(stdout, output.styles);
+  const everyLine = await createListenPrinter(context, sink, { ...receivers, explains: true }, clock);
+  const isFolded = output.terminal && !output.json && !output.quiet && receivers.target !== undefined;
+  const { print, flush } = isFolded ? foldPairs(everyLine, isPaused) : { print: everyLine, flush: () => {} };
   return {
     print(report) {
-      if (report.event === "hint") print({ ...report, message: report.message.replace("--forward-to", "forward.to:") });
-      else if (report.event !== "ready") print(report);
-      observe(report);
+      if (report.event !== "ready") print(report);
     },
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
     hasScreen: false,
-    begin,
-    stop() {},
+    begin() {},
+    stop: flush,
     settle: async () => {},
+  };
+}
+
+/** A response that takes longer is a line of its own. */
+const PAIR_MS = 1000;
+
+/** Prints an event and its first response as one line, that of the response. `flush` prints what has no response yet. */
+function foldPairs(print: Display["print"], isPaused: () => boolean): { print: Display["print"]; flush: () => void } {
+  const waiting = new Map<string, { timer: NodeJS.Timeout; show: () => void }>();
+  return {
+    print(report) {
+      if (report.event === "received" && !isPaused()) {
+        const show = (): void => {
+          waiting.delete(report.id);
+          print(report);
+        };
+        waiting.set(report.id, { timer: setTimeout(show, PAIR_MS), show });
+        return;
+      }
+      if (report.event === "forwarded") {
+        clearTimeout(waiting.get(report.id)?.timer);
+        waiting.delete(report.id);
+      }
+      print(report);
+    },
+    flush() {
+      for (const { timer, show } of waiting.values()) {
+        clearTimeout(timer);
+        show();
+      }
+    },
   };
 }

@@ -7,19 +7,20 @@ import { flagsOf } from "../../project/forwarding.ts";
 import { databaseOf, startPortOf } from "../../project/platform.ts";
 import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
-import { parseTarget } from "../../../relay/targets.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 import { exampleFor } from "../../forwarding/example.ts";
+import { isTerminal } from "../../forwarding/display.ts";
+import type { ListenUi } from "../../forwarding/ui/index.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { offerDriver } from "../../database/driver.ts";
-import { portOwner } from "../../process/port-owner.ts";
-import { isListening, isLocal, startApp, untilListening, writeVariables } from "./app.ts";
+import { assertPortFree, isLocal, secretPlace, startApp, untilListening, writeVariables } from "./app.ts";
 import { keyPressed } from "../../terminal/keys.ts";
 import { Console } from "./console.ts";
 import { prepareFolder } from "./init.ts";
 import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
 import { type Exit, killWithThisProcess, type ProcessGroup } from "../../process/process-group.ts";
+import { closeScreen, openScreen } from "./screen.ts";
 import { sendSeed } from "./seed.ts";
 import { watchProject } from "./watch.ts";
 import { counted } from "../../../contract/words.ts";
@@ -32,10 +33,12 @@ const PLATFORM_GRACE_MS = 3000;
 export interface DevFlags {
   /** Never ask whether to restart the app. */
   exitWithApp?: boolean;
+  /** False for plain lines on a terminal. */
+  ui: boolean;
 }
 
 /** `service dev`: runs the parts that the project file names until one of them ends. Import this module lazily. */
-export async function runDev(context: Context, { exitWithApp = false }: DevFlags): Promise<void> {
+export async function runDev(context: Context, { exitWithApp = false, ui }: DevFlags): Promise<void> {
   if (context.globals.live) {
     throw new UsageError("`service dev` works in the sandbox only", { hint: "Remove --live." });
   }
@@ -46,7 +49,8 @@ export async function runDev(context: Context, { exitWithApp = false }: DevFlags
   assertReceiversTrusted(found.project, context);
   // The parts get the URL as a flag, and flags count as the user's choice.
   if (found.project.platform?.url !== undefined && context.globals.baseUrl === undefined) await context.connection();
-  await new Dev(found, context, await Console.open(context), exitWithApp).run();
+  const hasScreen = ui && isTerminal(context);
+  await new Dev(found, context, await Console.open(context), { exitWithApp, hasScreen }).run();
 }
 
 /** Returns the project of the folder. Throws UserError without one. */
@@ -68,12 +72,17 @@ export function requireProject(context: Context): { project: Project; text: stri
 /** The first event that ended the work. */
 type End = { by: "signal" } | { by: "app"; exit: Exit } | { by: "failure"; error: unknown };
 
+interface DevOptions {
+  exitWithApp: boolean;
+  hasScreen: boolean;
+}
+
 class Dev {
   readonly #project: Project;
   readonly #text: string;
   readonly #context: Context;
   readonly #console: Console;
-  readonly #exitWithApp: boolean;
+  readonly #options: DevOptions;
   readonly #startedAt: number;
   /** Aborted as soon as any part ends. */
   readonly #over = new AbortController();
@@ -82,6 +91,7 @@ class Dev {
   #platform: PlatformProcess | undefined;
   #listener: RestartableListener | undefined;
   #app: ProcessGroup | undefined;
+  #ui: ListenUi | undefined;
   /** What paused events wait for. */
   #awaited = "";
   #isStopping = false;
@@ -90,9 +100,9 @@ class Dev {
     { project, text }: { project: Project; text: string },
     context: Context,
     console: Console,
-    exitWithApp: boolean,
+    options: DevOptions,
   ) {
-    this.#exitWithApp = exitWithApp;
+    this.#options = options;
     this.#project = project;
     this.#text = text;
     this.#context = context;
@@ -119,6 +129,7 @@ class Dev {
     const start = this.#start().catch((error: unknown) => this.#fail(error));
     const end = await this.#ended;
     this.#isStopping = true;
+    closeScreen(this.#ui, this.#console, end.by !== "signal");
     await start;
     try {
       await this.#stop(end);
@@ -138,6 +149,7 @@ class Dev {
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
     const listen = await this.#step(this.#console.part("listen", baseUrl));
+    if (this.#options.hasScreen) this.#ui = await this.#step(openScreen(listen, this.#context, this.#console));
     const { ready, receivers } = await this.#startListener(listen, baseUrl);
     const variables = await this.#step(
       writeVariables(this.#project, { baseUrl, secret: ready.secret, context: listen }),
@@ -201,6 +213,8 @@ class Dev {
   #startListener(context: Context, baseUrl: string): Promise<{ ready: Ready; receivers: Receivers }> {
     const isReady = new Promise<{ ready: Ready; receivers: Receivers }>((resolve) => {
       this.#listener = new RestartableListener(this.#project, context, {
+        ui: this.#ui,
+        setup: { hiddenSecret: secretPlace(this.#project) },
         onReady: (ready, receivers) => {
           this.#sayListening(receivers);
           resolve({ ready, receivers });
@@ -237,14 +251,13 @@ class Dev {
     group.exited
       .then(async (exit) => {
         exited.abort();
-        if (target !== undefined) this.#listener!.pause();
+        if (target !== undefined) this.#waitUntil("the app runs");
         if (await this.#isToRestart(exit)) this.#runApp(app);
         else this.#end({ by: "app", exit });
       })
       .catch((error: unknown) => this.#fail(error));
     if (target === undefined) return onReady();
-    this.#listener!.pause();
-    this.#awaited = `something listens on ${target.host}`;
+    this.#waitUntil(`something listens on ${target.host}`);
     const signal = AbortSignal.any([exited.signal, this.#over.signal]);
     const slow = setTimeout(
       () => this.#sayState("app", "waiting", `events wait until ${this.#awaited}`),
@@ -255,16 +268,28 @@ class Dev {
       if (signal.aborted) return;
       this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
       this.#listener!.resume();
+      this.#ui?.waitUntil(undefined);
       onReady();
     });
+  }
+
+  /** Lets events wait. */
+  #waitUntil(awaited: string): void {
+    this.#awaited = awaited;
+    this.#listener!.pause();
+    this.#ui?.waitUntil(awaited);
   }
 
   /** Asks what to do after a crash, if a person is there. */
   async #isToRestart(exit: Exit): Promise<boolean> {
     const { interactive, output } = this.#context;
     const { signal } = this.#over;
-    if (exit.code === 0 || this.#exitWithApp || !interactive || output.json || signal.aborted) return false;
+    if (exit.code === 0 || this.#options.exitWithApp || !interactive || output.json || signal.aborted) return false;
     this.#awaited = "the app runs: press r to restart it, q to quit";
+    if (this.#ui?.isShown) {
+      this.#sayState("app", "exited", howItEnded(exit), false);
+      return (await this.#ui.ask(`The app ${howItEnded(exit)}`, ["r restart", "q quit"], signal)) === "r";
+    }
     const ask = (): void =>
       this.#sayState("app", "exited", `${howItEnded(exit)}. Press r to restart it, q to quit`, false);
     ask();
@@ -326,7 +351,7 @@ class Dev {
     if (this.#context.output.json) return;
     if (this.#platform !== undefined) this.#console.say("dev", "  To sign in there: service serve link", {});
     this.#console.say("dev", `  To trigger an event: ${exampleFor(flagsOf(this.#project)).command}`, {});
-    this.#console.say("dev", styles.dim("  Press Ctrl-C to stop everything"), {});
+    if (this.#ui === undefined) this.#console.say("dev", styles.dim("  Press Ctrl-C to stop everything"), {});
   }
 
   #sayState(
@@ -352,19 +377,6 @@ interface App {
   target: URL | undefined;
   /** Called each time that it listens. */
   onReady: () => void;
-}
-
-/** Throws UserError if another program listens where the app is to. */
-async function assertPortFree(project: Project): Promise<void> {
-  const { forwardTo, route: [route] = [] } = flagsOf(project);
-  const text = forwardTo ?? route?.slice(route.indexOf("=") + 1);
-  const target = text === undefined ? undefined : parseTarget(text).url;
-  if (!isLocal(target) || !(await isListening(target))) return;
-  const owner = portOwner(Number(target.port || 80)) ?? "another program";
-  throw new UserError(`${target.host} is already in use by ${owner}`, {
-    hint: `Stop that program (it may be the app of another \`service dev\`), or change forward.to in ${PROJECT_FILE}. If you start your app yourself, remove run: from ${PROJECT_FILE}.`,
-    code: "port_taken",
-  });
 }
 
 function howItEnded({ code, signal }: Exit): string {

@@ -1,43 +1,55 @@
-import { printable } from "../../terminal/printable.ts";
-import { cutText, fitLine, widthOf, wrapLine } from "../../terminal/spans.ts";
+import { printable, printableOutput } from "../../terminal/printable.ts";
+import { cutText, fitLine, padStyled, widthOf, wrapLine } from "../../terminal/spans.ts";
 import { paint, type Span, type Styles } from "../../terminal/styles.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { acceptedForgery } from "../lines.ts";
 import { offers } from "./feed.ts";
 import { filterProblem, FILTER_SYNTAX } from "./filter.ts";
 import { sessionLines } from "./help.ts";
-import { layoutOf, MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
+import { MESSAGE_ROWS, MIN_SIZE } from "./layout.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
 import { columnsOf, noteOf, rowLine, titlesOf } from "./row.ts";
 import { counted, grouped } from "../../../contract/words.ts";
 
 type Line = readonly Span[];
+/** A line of the log has sequences for its styles. */
+type ScreenLine = Line | string;
 
 /** Returns the screen as lines, each exactly as wide as the terminal. */
 export function frameOf(model: Model, styles: Styles): string[] {
   const { columns, rows } = model.size;
   const isTooSmall = columns < MIN_SIZE.columns || rows < MIN_SIZE.rows;
   const lines = isTooSmall ? smallScreen(model) : screen(model, model.clock.now());
-  return Array.from({ length: rows }, (_, row) => paint(fitLine(lines[row] ?? [], columns), styles));
+  return Array.from({ length: rows }, (_, row) => {
+    const line = lines[row] ?? [];
+    if (typeof line === "string") return padStyled(line, columns);
+    return printableOutput(paint(fitLine(line, columns), styles));
+  });
 }
 
 /** The window is too small for the list, but events are still forwarded. */
-function smallScreen({ size, history }: Model): Line[] {
+function smallScreen({ size, history, question }: Model): Line[] {
   const { received, failed } = history.totals;
   return [
     [[`Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${size.columns}×${size.rows}`, "warn"]],
     [[`${received} received, ${failed} failed`]],
-    [["q quit"]],
+    [[question?.text ?? "q quit"]],
   ];
 }
 
-function screen(model: Model, now: number): Line[] {
-  return [stateLine(model, now), totalsLine(model), ...bodyLines(model), ...messageLines(model), keysLine(model)];
+function screen(model: Model, now: number): ScreenLine[] {
+  const body = [...bodyLines(model), ...logLines(model)];
+  return [stateLine(model, now), totalsLine(model), ...body, ...messageLines(model), keysLine(model)];
 }
 
 /** Renders the connection and the targets, or the time until the next attempt while disconnected. */
-function stateLine({ lost, paused, feed, clock, size, others }: Model, now: number): Line {
+function stateLine({ lost, paused, feed, clock, size, others, awaited, question }: Model, now: number): Line {
+  if (question !== undefined)
+    return [
+      [` ✗ ${question.text}`, "bad"],
+      ["  Events wait.", "dim"],
+    ];
   if (lost !== undefined) {
     const seconds = Math.max(Math.ceil((lost.retryAt - now) / 1000), 0);
     const next = seconds === 0 ? "connecting" : `attempt ${lost.failures + 1} in ${seconds} s`;
@@ -47,7 +59,8 @@ function stateLine({ lost, paused, feed, clock, size, others }: Model, now: numb
   const routed = routes.length === 0 ? "" : `${counted(routes.length, "route")}, otherwise `;
   const to =
     target === undefined && routes.length === 0 ? "events are not forwarded" : `→ ${routed}${target?.href ?? "none"}`;
-  const state: Span = paused ? [" ‖ Paused", "warn"] : [` ● ${feed.state}`, "good"];
+  const isWaiting = paused || awaited !== undefined;
+  const state: Span = isWaiting ? [` ‖ ${paused ? "Paused" : "Waiting"}`, "warn"] : [` ● ${feed.state}`, "good"];
   const from = printable(feed.origin);
   // The message about them gives way to others.
   const shared = others === 0 ? "" : `  ${counted(others, "other session")}`;
@@ -75,14 +88,27 @@ function totalsLine({ history, filter, rows, size, feed }: Model): Line {
   return [...(filter === "" ? [] : [[` ${filtered.trimEnd()} `, "accent"] as const]), ...spans];
 }
 
-function bodyLines(model: Model): Line[] {
-  const { view, size } = model;
-  const { list, pane, isSplit } = layoutOf(size, view);
+function bodyLines(model: Model): ScreenLine[] {
+  const { view, log, size } = model;
+  const { list, pane, isSplit } = model.layout;
+  if (view === "log" && log !== undefined) {
+    const shown = log.window(size.columns, pane.height, false);
+    const place = log.below > 0 ? `${grouped(log.below)} newer ↓` : "";
+    const title: Line = [...fitLine([[" LOG", "dim"]], pane.width + 1 - place.length), [place, "accent"]];
+    return [title, ...shown, ...emptyLines(pane.height - shown.length)];
+  }
   if (view === "list") return listLines(model, list);
   const right = paneLines(model, pane);
   if (!isSplit) return right.map((line) => [[" "], ...line]);
   const left = listLines(model, list);
   return left.map((line, row) => [...fitLine(line, list.width), ["│", "dim"], [" "], ...(right[row] ?? [])]);
+}
+
+/** Renders the end of the log below the list or the details. */
+function logLines({ log, layout: { logRows }, size: { columns } }: Model): ScreenLine[] {
+  if (log === undefined || logRows === 0) return [];
+  const shown = log.window(columns, logRows - 1, true);
+  return [[["─".repeat(columns), "dim"]], ...shown, ...emptyLines(logRows - 1 - shown.length)];
 }
 
 /** Renders the visible part of the details or of the help. */
@@ -139,13 +165,15 @@ function invitation({ example, filteredOut, runnable }: Model["feed"]): Span[][]
 }
 
 /** Renders the filter being typed, a message, or the failure of the selected delivery. */
-function messageLines({ typing, filter, message, selected, view, size, clock, paused, lost }: Model): Line[] {
+function messageLines(model: Model): Line[] {
+  const { typing, filter, message, selected, view, size, clock, paused, lost, awaited, question } = model;
   const { columns } = size;
   if (typing)
     return [
       [[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]],
       filterHint(filter),
     ];
+  if (question !== undefined) return sentence(`${question.text}: ${question.keys.join(", ")}.`, "bad", columns);
   if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style, columns);
   if (lost !== undefined) {
     return sentence(`Lost: ${lost.reason}. Missed events follow after reconnecting.`, "warn", columns);
@@ -153,6 +181,7 @@ function messageLines({ typing, filter, message, selected, view, size, clock, pa
   if (paused && selected?.isForwarded && selected.outcome === undefined) {
     return sentence("Not sent yet: forwarding is paused. p resumes it.", "dim", columns);
   }
+  if (awaited !== undefined) return sentence(`Events wait until ${awaited}.`, "dim", columns);
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
 }
 
@@ -181,21 +210,32 @@ function failureOf(row: Row): string {
 }
 
 /** Most important first. */
-const LIST_KEYS = ["↑↓ move", "enter details", "/ filter", "r resend", "w why", "e edit", "y cURL", "t fixture", "o open"];
-const DETAIL_KEYS = ["↑↓ scroll", "←→ event", "esc back", "r resend", "w why", "e edit", "y cURL", "t fixture", "o open"];
+const LIST_KEYS = "enter details, / filter, r resend, w why, ↑↓ move, e edit, y cURL, t fixture, o open".split(", ");
+const LOG_KEYS = ["↑↓ scroll", "G newest", "tab back"];
+const DETAIL_KEYS = "↑↓ scroll, ←→ event, esc back, r resend, w why, e edit, y cURL, t fixture, o open".split(", ");
 const HELP_KEYS = ["↑↓ scroll"];
 const ALWAYS = ["? help", "q quit"];
 const ALWAYS_IN_HELP = ["esc/q back", "Ctrl-C quit"];
 
 /** Shows as many keys as fit; how to get help and to quit is always shown. */
-function keysLine({ feed, view, paused, filter, size, history: { totals } }: Model): Line {
-  const keys = view === "list" ? LIST_KEYS : view === "details" ? DETAIL_KEYS : HELP_KEYS;
-  const own = keys.filter((hint) => offers(feed, hint.charAt(0)));
-  if (view !== "help" && totals.failed > totals.resolved) own.splice(keys.indexOf("w why") + 1, 0, "R all failed");
+function keysLine({ feed, view, paused, filter, size, log, question, history: { totals } }: Model): Line {
+  const keys = { list: LIST_KEYS, details: DETAIL_KEYS, help: HELP_KEYS, log: LOG_KEYS }[view];
+  const ofQuestion = question?.keys ?? [];
+  const isTaken = (hint: string) => ofQuestion.some((key) => key.charAt(0) === hint.charAt(0));
+  const own = keys.filter((hint) => offers(feed, hint.charAt(0)) && !isTaken(hint));
+  const onEvents = view === "list" || view === "details";
+  const canResend = own.includes("r resend") && totals.failed > totals.resolved;
+  if (canResend) own.splice(own.indexOf("r resend") + 1, 0, "R all");
+  if (onEvents && log !== undefined) own.splice(1, 0, "tab log");
   const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
   const always = view === "help" ? ALWAYS_IN_HELP : ALWAYS;
-  const hints = [...(paused ? ["p resume"] : []), ...escape, ...own];
-  if (view !== "help") hints.push(...(paused ? [] : ["p pause"]), "c clear");
+  const hints = [
+    ...ofQuestion.filter((hint) => !always.includes(hint)),
+    ...(paused ? ["p resume"] : []),
+    ...escape,
+    ...own,
+  ];
+  if (onEvents) hints.push(...(paused ? [] : ["p pause"]), "c clear");
   let room = size.columns - 2 - always.join("  ").length;
   const fitting = hints.filter((hint) => (room -= widthOf(hint) + 2) >= 0);
   return [[" "], ...[...fitting, ...always].flatMap(keySpans)];

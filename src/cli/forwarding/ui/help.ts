@@ -11,6 +11,7 @@ const keysOf = (signature: string): readonly (readonly [keys: string, text: stri
   ["g G", "Go to the first or the newest event; the list then follows new events"],
   ["enter", "Show the request and the response"],
   ["← →  h l", "Show the previous or next event in the details"],
+  ["tab", "Show all output of the app and the platform, or go back"],
   ["esc", "Back"],
   ["/", "Filter by words in any place, or in one of these:"],
   ["", "type:order      The event type contains this text"],
@@ -31,8 +32,9 @@ const keysOf = (signature: string): readonly (readonly [keys: string, text: stri
 ];
 
 /** Returns the keys, the settings of the session, and the limits, in lines of at most this width. */
-export function helpOf(feed: Feed, width: number): Span[][] {
-  const keys = keysOf(feed.signs ? "a fresh signature" : "the original signature").filter(([key]) => offers(feed, key));
+export function helpOf(feed: Feed, width: number, hasLog: boolean): Span[][] {
+  const signature = feed.signs ? "a fresh signature" : "the original signature";
+  const keys = keysOf(signature).filter(([key]) => offers(feed, key) && (hasLog || key !== "tab"));
   const lines: Span[][] = [
     [["Keys", "strong"]],
     ...keys.flatMap(([key, text]) => labelled([key.padEnd(LABEL_WIDTH), "accent"], feed.runnable(text), width)),

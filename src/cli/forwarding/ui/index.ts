@@ -9,7 +9,7 @@ import type { Display } from "../printer.ts";
 import { Actions } from "./actions.ts";
 import { type Feed, offers } from "./feed.ts";
 import { frameOf } from "./frame.ts";
-import { layoutOf } from "./layout.ts";
+import type { Log } from "./log.ts";
 import { Model } from "./model.ts";
 
 /** Minimum time between two frames. */
@@ -19,6 +19,10 @@ const TICK_MS = 1_000;
 
 export interface ListenUiOptions {
   context: Context;
+  /** Has the streams of the terminal, if those of `context` print for a part of it. */
+  terminal?: Context;
+  /** Output of other programs, which is shown below the list. */
+  log?: Log | undefined;
   clock: EnvironmentClock;
   /** Prints a report as plain lines, before the screen is shown and afterwards. */
   print: (report: Report) => void;
@@ -44,16 +48,32 @@ export class ListenUi implements Display {
 
   constructor(options: ListenUiOptions) {
     this.#options = options;
-    this.#screen = new FullScreen(options.context, {
+    this.#screen = new FullScreen(options.terminal ?? options.context, {
       onKey: (key) => this.#press(key),
       onChange: () => this.#draw(),
     });
+    if (options.log !== undefined) options.log.onChange = () => this.#drawSoon();
   }
 
+  get clock(): EnvironmentClock {
+    return this.#options.clock;
+  }
+
+  /** True while the screen is in use. */
+  get isShown(): boolean {
+    return this.#model !== undefined && !this.#isOver;
+  }
+
+  /** Shows the screen. Another session continues the list. */
   begin(feed: Feed): void {
     if (this.#isOver) return;
-    const { context, clock } = this.#options;
-    this.#model = new Model(feed, clock, this.#screen.size);
+    const { context, clock, log } = this.#options;
+    if (this.#model !== undefined) {
+      this.#model.feed = feed;
+      this.#model.lost = undefined;
+      return this.#drawSoon();
+    }
+    this.#model = new Model(feed, clock, this.#screen.size, log);
     this.#actions = new Actions(context, this.#model, this.#screen);
     if (this.#others > 0) this.#model.sayOthers(this.#others);
     this.#screen.enter();
@@ -78,6 +98,32 @@ export class ListenUi implements Display {
     this.#warnings.push(text);
     this.#model.say(text, "warn");
     this.#drawSoon();
+  }
+
+  /** Shows what events wait for, until it is called without. */
+  waitUntil(awaited: string | undefined): void {
+    if (this.#model !== undefined) this.#model.awaited = awaited;
+    this.#drawSoon();
+  }
+
+  /** Shows a question and the end of the log. Resolves with the first key of one of the answers, such as `r restart`. */
+  ask(text: string, keys: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+    const model = this.#model;
+    if (model === undefined || signal.aborted) return Promise.resolve(undefined);
+    if (model.typing) model.endFilter(true);
+    model.show("log");
+    this.#drawSoon();
+    return new Promise((resolve) => {
+      const answer = (key?: string): void => {
+        model.question = undefined;
+        signal.removeEventListener("abort", onAbort);
+        if (model.view === "log") model.back();
+        resolve(key);
+      };
+      const onAbort = (): void => answer();
+      signal.addEventListener("abort", onAbort, { once: true });
+      model.question = { text, keys, answer };
+    });
   }
 
   clockRead(): void {
@@ -108,7 +154,9 @@ export class ListenUi implements Display {
   #press(key: Key): void {
     const model = this.#model;
     if (model === undefined || this.#isOver) return;
-    if (model.typing) typeFilter(model, key);
+    const { question } = model;
+    if (question?.keys.some((hint) => hint.startsWith(`${key.name} `)) && !model.typing) question.answer(key.name);
+    else if (model.typing) typeFilter(model, key);
     else if (key.name === "q" && model.view === "help") model.back();
     else if (key.name === "q") this.#options.context.interrupt();
     else if (!move(model, key.name)) this.#act(key.name, model);
@@ -163,7 +211,7 @@ const EVENT_STEPS: Readonly<Record<string, -1 | 1>> = { left: -1, h: -1, right: 
 /** Handles the keys for navigation. Returns false for any other key. */
 function move(model: Model, key: string): boolean {
   const { view } = model;
-  const lines = STEPS[key]?.(Math.max(layoutOf(model.size, view).pane.height - 1, 1));
+  const lines = STEPS[key]?.(Math.max(model.layout.pane.height - 1, 1));
   const events = EVENT_STEPS[key];
   if (lines !== undefined) {
     if (view === "list") model.move(lines);
@@ -175,6 +223,9 @@ function move(model: Model, key: string): boolean {
   } else if (key === "?") {
     if (view === "help") model.back();
     else model.show("help");
+  } else if (key === "tab" && model.log !== undefined) {
+    if (view === "log") model.back();
+    else model.show("log");
   } else if (key === "escape") {
     model.back();
   } else if (key === "/") {

@@ -9,6 +9,12 @@ const MAX_LIST_COLUMNS = 72;
 export const MESSAGE_ROWS = 2;
 /** Lines above and below: state, totals and titles; message and keys. */
 const FIXED_ROWS = 3 + MESSAGE_ROWS + 1;
+/** At this height or more, the last lines of the log are below the list, or below the details. */
+const LOG_BELOW_ROWS = { list: 12, details: 24, help: Infinity, log: Infinity };
+const LOG_SHARE = 1 / 3;
+
+/** What the screen shows below the totals. */
+export type View = "list" | "details" | "help" | "log";
 
 interface Area {
   width: number;
@@ -18,20 +24,25 @@ interface Area {
 /** The positions of the parts of the screen. */
 export interface Layout {
   list: Area;
-  /** The details or the help. */
+  /** The details, the help or the whole log. */
   pane: Area;
+  /** Lines for the end of the log, its title included. */
+  logRows: number;
   /** True if list and details are side by side. */
   isSplit: boolean;
 }
 
-export function layoutOf({ columns, rows }: Size, view: "list" | "details" | "help"): Layout {
-  const height = Math.max(rows - FIXED_ROWS, 1);
+export function layoutOf({ columns, rows }: Size, view: View, hasLog: boolean): Layout {
+  const body = Math.max(rows - FIXED_ROWS, 1);
+  const logRows = hasLog && body >= LOG_BELOW_ROWS[view] ? Math.floor(body * LOG_SHARE) : 0;
+  const height = body - logRows;
   const isSplit = view === "details" && columns >= SPLIT_COLUMNS;
   const listWidth = isSplit ? Math.min(Math.floor(columns * LIST_SHARE), MAX_LIST_COLUMNS) : columns;
   return {
     list: { width: listWidth, height },
     // One column separates them, and one on the left is empty.
     pane: { width: (isSplit ? columns - listWidth - 1 : columns) - 2, height },
+    logRows,
     isSplit,
   };
 }

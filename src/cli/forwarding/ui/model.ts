@@ -12,7 +12,8 @@ import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
 import { helpOf } from "./help.ts";
 import { History, type Row } from "./history.ts";
-import { layoutOf } from "./layout.ts";
+import { type Layout, layoutOf, type View } from "./layout.ts";
+import type { Log } from "./log.ts";
 
 /** A line for the user, shown until a real time in Unix milliseconds. */
 export interface Message {
@@ -25,18 +26,32 @@ export interface Message {
   isAboutOthers?: boolean;
 }
 
+/** A question, and what its keys do: `r restart`. */
+export interface Question {
+  text: string;
+  keys: readonly string[];
+  answer: (key: string) => void;
+}
+
 const MESSAGE_MS = 8_000;
 const WARNING_MS = 30_000;
 
 /** The state of the screen. Times are of the environment, in Unix milliseconds. */
 export class Model {
   readonly history = new History();
-  readonly feed: Feed;
+  /** Of the current session. */
+  feed: Feed;
+  /** Output of other programs, if they share the screen. */
+  readonly log: Log | undefined;
+  /** What events wait for, other than the user. */
+  awaited: string | undefined;
+  /** A question that stays until one of its keys is pressed. */
+  question: Question | undefined;
   readonly clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">;
   size: Size;
-  view: "list" | "details" | "help" = "list";
-  /** What the help covers. */
-  #beforeHelp: "list" | "details" = "list";
+  view: View = "list";
+  /** What the help or the log covers. */
+  #covered: "list" | "details" = "list";
   paused = false;
   /** Set while disconnected. */
   lost: { reason: string; failures: number; retryAt: number } | undefined;
@@ -62,10 +77,15 @@ export class Model {
   #offset = 0;
   #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
 
-  constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">, size: Size) {
+  constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">, size: Size, log?: Log) {
     this.feed = feed;
+    this.log = log;
     this.clock = clock;
     this.size = size;
+  }
+
+  get layout(): Layout {
+    return layoutOf(this.size, this.view, this.log !== undefined);
   }
 
   get filter(): string {
@@ -94,7 +114,7 @@ export class Model {
   /** The visible rows, the position of the selected row among all rows (from 0), and the line that shows it. */
   window(): { shown: readonly Row[]; position: number; line: number; count: number } {
     const { rows } = this;
-    const height = layoutOf(this.size, this.view).list.height;
+    const height = this.layout.list.height;
     const position = this.#positionIn(rows);
     const offset = this.#selected === undefined ? height - 1 : Math.min(this.#offset, height - 1);
     const top = Math.max(Math.min(position - offset, rows.length - height), 0);
@@ -186,7 +206,7 @@ export class Model {
     const { line, position } = this.window();
     if (rows.length === 0) return;
     const next = Math.max(Math.min(position + step, rows.length - 1), 0);
-    const { height } = layoutOf(this.size, this.view).list;
+    const { height } = this.layout.list;
     this.#offset = Math.max(Math.min(line + next - position, height - 1), 0);
     this.#select(rows[next]);
     this.scroll = 0;
@@ -197,35 +217,36 @@ export class Model {
     if (!this.history.isResending) this.#resent.clear();
     this.#howResent = how;
     const row = this.history.resent(event, copy, number, this.clock.now());
-    this.#offset = layoutOf(this.size, this.view).list.height - 1;
+    this.#offset = this.layout.list.height - 1;
     this.#select(row);
     this.scroll = 0;
   }
 
-  /** Shows the details of the selected row, the help, or the list. */
-  show(view: "list" | "details" | "help"): void {
+  /** Shows the details of the selected row, the help, the log, or the list. */
+  show(view: View): void {
     if (view === this.view || (view === "details" && this.selected === undefined)) return;
     const { line } = this.window();
-    if (this.view !== "help") this.#beforeHelp = this.view;
+    if (this.view === "list" || this.view === "details") this.#covered = this.view;
+    this.log?.follow();
     this.view = view;
     this.scroll = 0;
     this.#offset = line;
     this.#select(this.selected);
   }
 
-  /** Returns to the list, or from the help to what it covers; in the list, clears the filter and the message. */
+  /** Returns to the list, or from the help or the log to what it covers; in the list, clears the filter and the message. */
   back(): void {
     this.message = undefined;
     if (this.view === "list") this.setFilter("");
-    else this.show(this.view === "help" && this.selected !== undefined ? this.#beforeHelp : "list");
+    else this.show(this.view !== "details" && this.selected !== undefined ? this.#covered : "list");
   }
 
   /** The lines of the details or of the help, without scrolling. */
   pane(): Span[][] {
-    const { width } = layoutOf(this.size, this.view).pane;
-    if (this.view === "help") return helpOf(this.feed, width);
+    const { width } = this.layout.pane;
+    if (this.view === "help") return helpOf(this.feed, width, this.log !== undefined);
     const row = this.selected;
-    if (row === undefined) return [];
+    if (row === undefined || this.view === "log") return [];
     const known = this.#details;
     if (known?.row === row && known.version === row.version && known.width === width) return known.lines;
     // Payloads may be large.
@@ -235,7 +256,8 @@ export class Model {
   }
 
   scrollBy(lines: number): void {
-    const { height } = layoutOf(this.size, this.view).pane;
+    const { height } = this.layout.pane;
+    if (this.view === "log") return this.log?.scrollBy(lines, height);
     this.scroll = Math.max(Math.min(this.scroll + lines, this.pane().length - height), 0);
   }
 
@@ -266,7 +288,8 @@ export class Model {
   }
 
   #select(row: Row | undefined): void {
-    const isFollowing = row === this.rows.at(-1) && this.view !== "details";
+    const shown = this.view === "list" || this.view === "details" ? this.view : this.#covered;
+    const isFollowing = row === this.rows.at(-1) && shown === "list";
     this.#selected = isFollowing ? undefined : row;
     this.history.pinned = this.#selected;
   }

@@ -59,7 +59,7 @@ export function attemptEvidence(attempts: readonly Attempt[], time: TimeFormat):
   const quotes = [location && `Location: ${location}`, quoted(body)];
   const line = [`Attempt ${lastNumber(attempts)} at ${time(at)}: ${result}`, ...quotes].filter(Boolean).join(", ");
   const results = countsByResult(attempts.map((attempt) => ({ ...attempt, count: 1 })));
-  return results.length < 2 ? line : `${line}. All attempts: ${results.join(", ")}`;
+  return results.length < 2 ? line : `${line}. Attempts of this delivery: ${results.join(", ")}`;
 }
 
 /** The cause says the rest. */

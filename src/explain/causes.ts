@@ -1,11 +1,6 @@
 import { capitalized } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
-import {
-  adviceOn,
-  adviceOnRejection,
-  type Rejection,
-  rejectionOf,
-} from "../contract/receiver-hints.ts";
+import { adviceOn, adviceOnRejection, type Rejection, rejectionOf } from "../contract/receiver-hints.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
@@ -66,8 +61,16 @@ function causeOfListener(error: string, { name, again, target }: Receiver): Caus
   const what = error === "" ? `${name} did not respond` : capitalized(asTyped(error));
   // The same target would fail again.
   if (code === "dns") {
-    const local = target?.replace(/^(https?:\/\/)[^/:]+(:\d+)?/, (_all, scheme, port) => `${scheme}localhost${port ?? ":3000"}`);
-    return { code, what, action: "Correct the host name in --forward-to. If your application runs on this machine", instead: local };
+    const local = target?.replace(
+      /^(https?:\/\/)[^/:]+(:\d+)?/,
+      (_all, scheme, port) => `${scheme}localhost${port ?? ":3000"}`,
+    );
+    return {
+      code,
+      what,
+      action: "Correct the host name in --forward-to. If your application runs on this machine",
+      instead: local,
+    };
   }
   if (code === "tls" && error.endsWith("does not speak TLS")) {
     const instead = target?.replace(/^https:/, "http:");

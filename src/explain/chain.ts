@@ -1,4 +1,4 @@
-import { matchesSubscriptions } from "../contract/event-types.ts";
+import { type EventType, matchesSubscriptions } from "../contract/event-types.ts";
 import { type IdKind, kindOfId } from "../contract/ids.ts";
 import { OBJECT_KINDS, pathOf, type ResourceKind } from "../contract/resources.ts";
 import type { Identity, User } from "../contract/schemas/account.ts";
@@ -51,8 +51,9 @@ export interface Chain extends RequestParts, Pick<Missing, "id" | "kind" | "isLi
    * with what they did with the event.
    */
   statistics: Statistics | undefined;
-  /** The last event that reported the recovery of the endpoint. */
+  /** The last event that reported the recovery of the endpoint, and the last one that it fails. */
   recovery: Event | undefined;
+  outage: Event | undefined;
   /** When the next attempt to the endpoint is due. */
   nextAttempt: string | undefined;
   operation: BulkOperation | undefined;
@@ -245,22 +246,20 @@ class ChainReader {
 
   async #ofEndpoint(endpoint: WebhookEndpoint, clock: TestClock | undefined) {
     const { id } = endpoint;
-    const recoveries = { related: id, type: "webhook_endpoint.recovered" };
-    const [statistics, recovery, newest, failed, succeeded] = await Promise.all([
+    const [statistics, recovery, outage, newest, failed, succeeded] = await Promise.all([
       this.#statistics({ endpoint: id }),
-      this.#allowed(() => this.#list<ListedEvent>("/v1/events", recoveries, 1)),
+      this.#about(id, "webhook_endpoint.recovered", 1),
+      this.#about(id, "webhook_endpoint.failing", 1),
       this.#listDeliveries({ endpoint: id }, NEWEST),
       this.#listDeliveries({ endpoint: id, status: "failed" }, MAX_LISTED),
-      this.#listDeliveries({ endpoint: id, status: "succeeded" }, 1),
+      this.#listDeliveries({ endpoint: id, status: "succeeded" }, MAX_LISTED),
     ]);
     const pending = statistics === undefined ? [] : await this.#attempted(id, statistics);
     const candidates = [...newest, ...pending, ...failed];
     const examples = (statistics?.failures ?? []).map((failure) => exampleOf(failure, candidates));
-    const shown = [...newest, ...succeeded, ...examples, lastAttempted(candidates), lastAttempted(failed)].filter(
-      (delivery) => delivery !== undefined,
-    );
+    const last = [succeeded, candidates, failed].map(lastAttempted);
+    const shown = [...newest, ...last, ...examples].filter((delivery) => delivery !== undefined);
     const unique = [...new Map(shown.map((delivery) => [delivery.id, delivery])).values()];
-    const [event] = recovery?.data ?? [];
     const { attempts = 0, failed: failures = 0 } = statistics?.totals ?? {};
     const isFine =
       endpoint.status === "enabled" &&
@@ -273,7 +272,8 @@ class ChainReader {
       endpoints: new Map([[id, endpoint]]),
       statistics,
       changes: await this.#changes(isFine ? [] : [id], clock),
-      recovery: event?.data === null ? undefined : event,
+      recovery: recovery[0],
+      outage: outage[0],
       nextAttempt: candidates.flatMap(({ next_attempt: at }) => at ?? []).toSorted()[0],
     };
   }
@@ -337,8 +337,9 @@ class ChainReader {
     return delivery === undefined ? [] : [delivery.event];
   }
 
-  async #about(id: string): Promise<Event[]> {
-    const listed = await this.#allowed(() => this.#list<ListedEvent>("/v1/events", { related: id }, OTHER_EVENTS));
+  async #about(id: string, type?: EventType, limit = OTHER_EVENTS): Promise<Event[]> {
+    const query = { related: id, ...(type && { type }) };
+    const listed = await this.#allowed(() => this.#list<ListedEvent>("/v1/events", query, limit));
     return (listed?.data ?? []).filter((event) => event.data !== null);
   }
 

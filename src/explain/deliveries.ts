@@ -210,11 +210,14 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   // A listener reports a delivery once it has made it.
   const start = earlier === undefined ? timeOfId(delivery.event) : Date.parse(delivery.created);
   const wait = last === undefined ? 0 : Date.parse(last.at) - Math.floor(start / SECOND) * SECOND;
+  // The report of a listener gets the time to which the clock was advanced meanwhile.
+  const isTimed = endpoint !== null || chain.clock === undefined;
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
   if (earlier !== undefined && !isSucceeded(earlier)) {
     how = ` by a replay at ${time(delivery.created)}, after the earlier delivery ${earlier.status === "pending" ? "did not succeed" : PAST[earlier.status]}`;
-  } else if (wait > LATE_MILLISECONDS || (number > 1 && sessions < 2)) {
-    how = ` ${span(wait)} after the event, with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
+  } else if ((isTimed && wait > LATE_MILLISECONDS) || (number > 1 && sessions < 2)) {
+    const late = isTimed ? ` ${span(wait)} after the event,` : "";
+    how = `${late} with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
   }
   return {
     code: "delivered",
@@ -385,8 +388,12 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
   };
 }
 
-function enabling({ id, disabled_reason: reason }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
-  const action = reason === "gone" ? "Enable the endpoint once its receiver is back" : "Enable the endpoint";
+function enabling({ id, disabled_reason: reason, livemode }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
+  const deletion = shellCommand`service endpoints delete ${id}` + (livemode ? " --live" : "");
+  const action =
+    reason === "gone"
+      ? `If the receiver is gone for good, run \`${deletion}\`. Otherwise enable the endpoint once its receiver is back`
+      : "Enable the endpoint";
   return { action, fix: shellCommand`service endpoints enable ${id}` };
 }
 

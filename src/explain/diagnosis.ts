@@ -77,7 +77,7 @@ function notesOf(chain: Chain): Finding[] {
   const isTimed = event !== undefined || deliveries.length > 0 || kind === "webhook_endpoint";
   if (clock === undefined || !isTimed) return notes;
   const ahead = span(clock.offset_seconds * 1000);
-  const summary = `Times of events and attempts are on the test clock, now ${ahead} ahead; times of API requests and listeners are real`;
+  const summary = `Times are on the test clock, now ${ahead} ahead of real time; API requests and connections of listeners show real time`;
   return [...notes, { code: "clock_ahead", subject: id, summary, evidence: null, action: null, fix: null }];
 }
 

@@ -43,10 +43,7 @@ export function environmentTimeOf({ id }: { id: string }, { advances, offset }: 
 }
 
 /** Returns the changes of an endpoint that requests made. */
-export function changesIn(
-  requests: readonly RequestLogDetail[],
-  { keys, users, ...clock }: Context,
-): EndpointChange[] {
+export function changesIn(requests: readonly RequestLogDetail[], { keys, users, ...clock }: Context): EndpointChange[] {
   return requests.map((request) => ({
     ...fieldsOf<Pick<EndpointChange, "url" | "events" | "status">>(request.request_body),
     time: disabledAt(request) ?? environmentTimeOf(request, clock),

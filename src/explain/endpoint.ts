@@ -16,6 +16,7 @@ import { hasRecovered, newestOf } from "./recovery.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */
 const CURRENT_MILLISECONDS = 600_000;
+const HOUR_MILLISECONDS = 3_600_000;
 
 /** What an endpoint's last hour looks like. */
 interface State {
@@ -55,8 +56,14 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
   if (unmatched !== undefined) return unmatched;
   if (statistics.totals.failed > 0) return hasFailures(state);
   if (isBacklog(statistics)) return backlog(statistics, state.receiver);
-  if (statistics.totals.attempts > 0 && lostOf(state) > 0) return withLost(state);
-  return statistics.totals.attempts > 0 ? healthy(state) : quiet(state);
+  if (statistics.totals.attempts === 0) return quiet(state);
+  if (lostOf(state) > 0) return withLost(state);
+  return hasJustRecovered(chain) ? recovered(state) : healthy(state);
+}
+
+/** Returns true if the endpoint failed before the counted time, and was reported to work again within it. */
+function hasJustRecovered({ recovery, outage, now }: Chain): boolean {
+  return outage !== undefined && recovery !== undefined && now - Date.parse(recovery.created) <= HOUR_MILLISECONDS;
 }
 
 /** Returns the advice for a disabled endpoint, which also replays what it missed, if it missed something. */
@@ -82,7 +89,7 @@ function replayMissed({ id }: WebhookEndpoint, since: number): string {
 }
 
 function hasFailures(state: State): Finding {
-  const { endpoint, statistics, receiver, time, chain } = state;
+  const { endpoint, statistics, receiver, chain } = state;
   const { totals, queue, failures } = statistics;
   const counts = countsOf(state);
   const newest = newestOf(failures);
@@ -91,20 +98,36 @@ function hasFailures(state: State): Finding {
   const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
   if (!isReported && (counts === undefined || !hasRecovered(endpoint, counts, failures))) return failing(state);
   if (lostOf(state) > 0) return withLost(state);
-  const rest = queue.pending > 0;
-  const share = `${totals.failed} of ${counted(totals.attempts, "attempt")} in the last hour failed`;
-  if (!isReported && !rest && totals.failed < totals.succeeded) {
+  if (!isReported && queue.pending === 0 && totals.failed < totals.succeeded) {
+    const share = `${totals.failed} of ${counted(totals.attempts, "attempt")} in the last hour failed`;
     return { ...healthy(state), summary: `All deliveries to ${receiver.name} have succeeded, although ${share}` };
   }
-  const since = isReported ? ` since ${time(recovery.created)}` : `: its last attempt succeeded at ${time(success)}`;
+  return recovered(state);
+}
+
+/** Returns since when an endpoint works again, and since when it had failed, as far as that was reported. */
+function recovered(state: State): Finding {
+  const { endpoint, statistics, receiver, time, chain } = state;
+  const { totals, queue, failures } = statistics;
+  const { recovery, outage } = chain;
+  const newest = newestOf(failures);
+  const isReported = recovery !== undefined && recovery.created >= newest;
+  const success = countsOf(state)?.last_success_at;
+  const rest = queue.pending > 0;
+  const since = isReported ? ` since ${time(recovery.created)}` : `: its last attempt succeeded at ${time(success!)}`;
+  const { health } = (outage?.data.object ?? {}) as Partial<WebhookEndpoint>;
+  const start =
+    isReported && outage !== undefined && outage.created <= recovery.created ? health?.failing_since : undefined;
+  const before =
+    typeof start === "string"
+      ? `every attempt from ${time(start)} on had failed`
+      : `${counted(totals.failed, "failed attempt")} in the last hour`;
+  const failure = failures.find(({ last_at: at }) => at === newest);
   return {
     code: "endpoint_recovered",
     subject: endpoint.id,
-    summary: `${receiver.name} works again${since}, after ${share}; ${rest ? waits(queue.pending) : "nothing is waiting"}`,
-    evidence: lastFailure(
-      failures.find(({ last_at: at }) => at === newest)!,
-      state,
-    ),
+    summary: `${receiver.name} works again${since}, after ${before}; ${rest ? waits(queue.pending) : "nothing is waiting"}`,
+    evidence: failure === undefined ? lastSuccess(state) : lastFailure(failure, state),
     action: rest ? "Retry the deliveries that did not arrive" : null,
     fix: rest ? resend(state) : null,
   };
@@ -230,19 +253,23 @@ function resend({ endpoint, statistics }: State): string {
 }
 
 function healthy(state: State): Finding {
-  const { endpoint, statistics, deliveries, receiver, time } = state;
+  const { endpoint, statistics, receiver, time } = state;
   const { attempts } = statistics.totals;
   const success = countsOf(state)?.last_success_at;
   const when = typeof success === "string" && attempts > 1 ? `, the last one at ${time(success)}` : "";
-  const last = deliveries.find(({ status }) => status === "succeeded");
   return {
     code: "delivered",
     subject: endpoint.id,
     summary: `${capitalized(everyAttempt(attempts))} to ${receiver.name} in the last hour succeeded${when}`,
-    evidence: attemptEvidence(last?.attempts ?? [], time),
+    evidence: lastSuccess(state),
     action: null,
     fix: null,
   };
+}
+
+function lastSuccess({ deliveries, time }: State): string | null {
+  const last = lastAttempted(deliveries.filter(({ status }) => status === "succeeded"));
+  return attemptEvidence(last?.attempts ?? [], time);
 }
 
 /** Nothing was attempted in the last hour: the newest delivery explains it. */
@@ -302,16 +329,12 @@ function nothingReceived(state: State): Finding | undefined {
   if (types.length === 0) return statistics.totals.attempts > 0 ? undefined : nothingHappened(endpoint, time);
   const match = types.find(({ type }) => matchesSubscriptions(endpoint.events, type));
   if (match !== undefined) return missed(match, state);
-  const objects = endpoint.events.map((name) => `${name.replace("!", "").split(".", 1)[0]}.`);
-  const { type } = types.find((one) => objects.some((object) => one.type.startsWith(object))) ?? types[0]!;
-  const events = [...endpoint.events, type].join(",");
   return {
     code: "no_matching_event",
     subject: endpoint.id,
     summary: `${receiver.name} subscribes to ${endpoint.events.join(", ")}, and no such event has happened since it was created`,
     evidence: `Other events happened: ${listOf(types, time)}`,
-    action: `Subscribe the endpoint to ${type} too`,
-    fix: shellCommand`service endpoints update ${endpoint.id} --events ${events}`,
+    ...testOf(endpoint),
   };
 }
 
@@ -339,16 +362,27 @@ function missed({ type, last_at: at }: Happened, { endpoint, receiver: { name },
 }
 
 function nothingHappened(endpoint: WebhookEndpoint, time: TimeFormat): Finding {
-  const { id, events, created, livemode } = endpoint;
+  const { id, events, created } = endpoint;
   const { name } = receiverOfEndpoint(endpoint);
-  const type = events.flatMap(typesOfSubscription).find((name) => !name.startsWith("webhook_endpoint."));
   return {
     code: "no_event",
     subject: id,
     summary: `No event has happened since ${name} was created at ${time(created)}`,
     evidence: `It subscribes to ${events.join(", ")}`,
-    ...(livemode || type === undefined
-      ? { action: "Send a ping", fix: shellCommand`service endpoints ping ${id}` }
-      : { action: "Trigger an event that it subscribes to", fix: shellCommand`service trigger ${type}` }),
+    ...testOf(endpoint),
   };
+}
+
+/** Returns what shows whether an endpoint works that got nothing, although nothing is wrong. */
+function testOf({ id, events, livemode }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
+  const type = events.flatMap(typesOfSubscription).find((name) => !isOfEndpoint(name));
+  return livemode || type === undefined
+    ? {
+        action: "Nothing to repair. To test the endpoint, send a ping",
+        fix: shellCommand`service endpoints ping ${id}`,
+      }
+    : {
+        action: "Nothing to repair. To test the endpoint, trigger an event that it subscribes to",
+        fix: shellCommand`service trigger ${type}`,
+      };
 }

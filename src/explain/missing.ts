@@ -36,6 +36,7 @@ export const NOTHING = {
   changes: new Map(),
   statistics: undefined,
   recovery: undefined,
+  outage: undefined,
   nextAttempt: undefined,
   operation: undefined,
   missing: undefined,

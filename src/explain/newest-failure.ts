@@ -55,7 +55,12 @@ export async function newestFailure(api: ChainApi): Promise<NewestFailure> {
       continue;
     }
     const status = failed.status === "pending" ? "retrying" : failed.status;
-    return { id: failed.id, time: timeOfDelivery(failed), status: all.length > 1 ? status : undefined, dead: undefined };
+    return {
+      id: failed.id,
+      time: timeOfDelivery(failed),
+      status: all.length > 1 ? status : undefined,
+      dead: undefined,
+    };
   }
   return { id: retried?.id, time: retried?.time ?? 0, status: undefined, dead };
 }

@@ -42,6 +42,7 @@ interface Problem {
   detail?: unknown;
   required_scope?: unknown;
   existing?: unknown;
+  current?: unknown;
   errors?: { pointer: string; code?: string; detail: string }[];
 }
 
@@ -74,7 +75,7 @@ function lostResponse({ id, method, path, status, fault, idempotency_key: key, .
     fault.effect === "disconnect"
       ? `${closed} before the request had an effect`
       : hasEffect
-        ? `${closed} after the request took effect`
+        ? `${closed} after the request took effect${status === 201 ? createdBy(rest) : ""}`
         : `${closed} ${isHalf ? "before the end" : `instead of sending ${status}`}`;
   const response = [status, quoted(rest.response_body)].filter(Boolean).join(", ");
   const action =
@@ -98,6 +99,13 @@ function lostResponse({ id, method, path, status, fault, idempotency_key: key, .
       fix: null,
     },
   ];
+}
+
+/** Returns what a request created, to append to a sentence. */
+function createdBy(request: Pick<RequestLogDetail, "response_body">): string {
+  const { id } = problemIn(request);
+  const object = lookUp(id);
+  return object === undefined ? "" : `: the ${object.noun} ${id as string} exists`;
 }
 
 /** Returns why an API request failed. */
@@ -182,7 +190,7 @@ function remedyOfFault({ fault }: RequestLogDetail, state: FaultState): Pick<Fin
 }
 
 function remedyOf(request: RequestLogDetail, key: ApiKey | undefined, scope: unknown): Pick<Finding, "action" | "fix"> {
-  const { status, error_code: code, key: keyId, client_address: address } = request;
+  const { status, path, error_code: code, key: keyId, client_address: address } = request;
   const isUsable = key !== undefined && key.revoked_at === null;
   if (code === "insufficient_scope" && keyId === null)
     return { action: "Sign in with more scopes", fix: "service login" };
@@ -210,21 +218,35 @@ function remedyOf(request: RequestLogDetail, key: ApiKey | undefined, scope: unk
     return { action: "Check the key", fix: shellCommand`service keys get ${keyId}` };
   }
   if (status === 401) return { action: "Sign in again", fix: "service login" };
-  const existing = lookUp(problemIn(request).existing);
+  const { existing: other, current, detail } = problemIn(request);
+  const existing = lookUp(other);
   if (existing !== undefined) return { action: `Use the existing ${existing.noun}`, fix: existing.command };
-  const action =
-    status >= 500
-      ? "Look for the ID of the request in the platform's log"
-      : status === 429
-        ? "Wait as long as Retry-After says, then send the request again"
-        : code === "idempotency_key_reused"
-          ? "Send the request with a new Idempotency-Key"
-          : "Correct the request, then send it again";
+  const object = code === "invalid_transition" ? lookUp(path.split("/")[3]) : undefined;
+  if (object !== undefined) {
+    const isDone = String(detail).endsWith(` to ${String(current)}.`);
+    const state = `The ${object.noun} ${isDone ? "is already" : "stays"} ${String(current)}`;
+    return { action: `${state}, so ${isDone ? "treat this response as a success" : "create another one"}`, fix: null };
+  }
+  if (status >= 500) return { action: "Look for the ID of the request in the platform's log", fix: null };
+  const action = status === 429 ? WAIT : (REMEDIES[code ?? ""] ?? "Correct the request, then send it again");
   return { action, fix: null };
 }
 
+const WAIT = "Wait as long as Retry-After says, then send the request again";
+
+/** By the code of an error. */
+const REMEDIES: Readonly<Partial<Record<string, string>>> = {
+  body_too_large: "Store the data elsewhere, and send a reference to it",
+  idempotency_in_flight: WAIT,
+  idempotency_key_reused: "Send the request with a new Idempotency-Key",
+  invalid_cursor: "Send the next_cursor of the previous page unchanged, with the same filters",
+  method_not_allowed: "Use one of the methods in the Allow header",
+  not_found: "Check the ID, and that the credential is of the environment in which the object was created",
+  unsupported_media_type: "Send the body as JSON, with Content-Type: application/json",
+};
+
 /** Returns the members of the JSON in a response. */
-function problemIn({ response_body: body }: RequestLogDetail): Problem {
+function problemIn({ response_body: body }: Pick<RequestLogDetail, "response_body">): Problem {
   return parseJson(body ?? "") ?? {};
 }
 

@@ -20,6 +20,10 @@ beforeEach(async () => {
   statuses.length = 0;
 });
 
+const NOTHING_WRONG = {
+  action: "Nothing to repair. To test the endpoint, trigger an event that it subscribes to",
+  fix: "service trigger customer.deleted",
+};
 const DELIVERED = { code: "delivered", action: null, fix: null };
 const succeeded = (event: string) =>
   expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(1);
@@ -33,21 +37,20 @@ describe("service why for an endpoint", () => {
       code: "no_event",
       summary: "No event has happened since Billing was created at T",
       evidence: "It subscribes to customer.deleted",
-      action: "Trigger an event that it subscribes to",
-      fix: "service trigger customer.deleted",
+      ...NOTHING_WRONG,
     });
     await world.order(0);
     expect(plain(await world.why(endpoint))).toEqual({
       code: "no_matching_event",
       summary: "Billing subscribes to customer.deleted, and no such event has happened since it was created",
       evidence: "Other events happened: order.created (T)",
-      action: "Subscribe the endpoint to order.created too",
-      fix: `service endpoints update ${endpoint} --events customer.deleted,order.created`,
+      ...NOTHING_WRONG,
     });
     await world.api("POST", `/v1/webhook_endpoints/${endpoint}/ping`, {});
     await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(1);
     expect(plain(await world.why(endpoint)).code).toBe("no_matching_event");
-    await world.run((await world.why(endpoint)).fix);
+    const events = ["customer.deleted", "order.created"];
+    await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { events });
     const answer = await world.why(endpoint);
     expect(plain(answer)).toMatchObject({
       code: "no_matching_event",
@@ -216,7 +219,9 @@ describe("service why for an endpoint", () => {
     const retry = `service deliveries retry --failed --endpoint ${endpoint}`;
     expect(plain(await world.why(endpoint))).toMatchObject({
       summary: "Billing was disabled at T, because it responded with 410 Gone; 1 delivery failed",
-      action: "Enable the endpoint once its receiver is back, then retry what failed",
+      action: expect.stringMatching(
+        /\. Otherwise enable the endpoint once its receiver is back, then retry what failed$/,
+      ),
       fix: `service endpoints enable ${endpoint} && ${retry}`,
     });
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
@@ -251,6 +256,35 @@ describe("service why for an endpoint", () => {
     });
     const next = (await world.deliveries(`endpoint=${endpoint}`)).map(({ next_attempt: at }) => Date.parse(at!));
     expect(answer.action).toContain(`is at ${formatTimestamp(Math.min(...next))}.`);
+    // After a day, attempts are hours apart.
+    statuses.push(...Array<number>(60).fill(503));
+    await advanceClock(world.api, 86_400);
+    const last = (await world.deliveries(`endpoint=${endpoint}`)).map(({ last_attempt_at: at }) => Date.parse(at!));
+    const { now } = (await world.api("GET", "/v1/test_clock")).body;
+    const rest = Math.ceil((Math.max(...last) - Date.parse(now)) / 1000) + 3605;
+    if (rest > 0) await advanceClock(world.api, rest);
+    expect(plain(await world.why(endpoint)).action).toMatch(
+      /^Its pause of 1 h has been over since \S+Z; the next attempt is at \S+Z\. Retry the 2 deliveries now, or wait$/,
+    );
+  });
+
+  it("says since when it works again, and had failed, also if that was hours ago", async () => {
+    const endpoint = await world.endpoint("/a", undefined, "Billing");
+    statuses.push(...Array<number>(40).fill(500));
+    await world.order();
+    await world.order();
+    await advanceClock(world.api, 390 * 60);
+    statuses.length = 0;
+    await world.service(["deliveries", "retry", "--pending", "--endpoint", endpoint, "--yes"]);
+    await expect.poll(async () => (await world.deliveries(`endpoint=${endpoint}&status=succeeded`)).length).toBe(2);
+    expect(plain(await world.why(endpoint))).toMatchObject({
+      code: "endpoint_recovered",
+      summary: "Billing works again since T, after every attempt from T on had failed; nothing is waiting",
+      evidence: expect.stringMatching(
+        /^Attempt 11 at T: 200 in N ms, "ok"\. Attempts of this delivery: 10 × 500, 1 × 200$/,
+      ),
+      action: null,
+    });
   });
 
   it("reports partial failure, with each kind of failure, until the waiting deliveries have arrived", async () => {

@@ -55,7 +55,7 @@ describe("service why for an event", () => {
     expect(answer).toMatchObject({
       ...DELIVERED,
       summary: expect.stringMatching(/^Delivered to Billing .+ after the event, with attempt 3$/),
-      evidence: 'Attempt 3 at T: 200 in N ms, "ok". All attempts: 1 × 500, 1 × 503, 1 × 200',
+      evidence: 'Attempt 3 at T: 200 in N ms, "ok". Attempts of this delivery: 1 × 500, 1 × 503, 1 × 200',
     });
     const { stdout } = await world.service(["why", event.id, "--json"]);
     const { cause, findings } = JSON.parse(stdout) as Explanation;
@@ -75,7 +75,7 @@ describe("service why for an event", () => {
     expect(plain(await world.why(event.id))).toEqual({
       ...DELIVERED,
       summary: "Delivered to both endpoints",
-      evidence: `Last to ${description}: attempt 2 at T: 200 in N ms, "ok". All attempts: 1 × 500, 1 × 200`,
+      evidence: `Last to ${description}: attempt 2 at T: 200 in N ms, "ok". Attempts of this delivery: 1 × 500, 1 × 200`,
     });
   });
 

@@ -285,7 +285,8 @@ function attemptColumns(attempt: ForwardAttempt & { at: number }) {
     error: storableOrNull(attempt.error, LIMITS.descriptionLength),
     duration_ms: Math.round(attempt.duration_ms),
     request_headers: null,
-    response_headers: headers && JSON.stringify(headers, (_name, value) => (typeof value === "string" ? storableText(value) : value)),
+    response_headers:
+      headers && JSON.stringify(headers, (_name, value) => (typeof value === "string" ? storableText(value) : value)),
     response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
   };
 }

@@ -13,7 +13,8 @@ import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiver
 import { causeOf, pauseAfter } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { atStart, everyAttempt, type Finding, span, type TimeFormat, waits } from "./finding.ts";
+import { disabled } from "./disabled.ts";
+import { atStart, everyAttempt, type Finding, span, type TimeFormat } from "./finding.ts";
 import { forwardOf, forwardTo, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
@@ -210,14 +211,11 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   // A listener reports a delivery once it has made it.
   const start = earlier === undefined ? timeOfId(delivery.event) : Date.parse(delivery.created);
   const wait = last === undefined ? 0 : Date.parse(last.at) - Math.floor(start / SECOND) * SECOND;
-  // The report of a listener gets the time to which the clock was advanced meanwhile.
-  const isTimed = endpoint !== null || chain.clock === undefined;
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
   if (earlier !== undefined && !isSucceeded(earlier)) {
     how = ` by a replay at ${time(delivery.created)}, after the earlier delivery ${earlier.status === "pending" ? "did not succeed" : PAST[earlier.status]}`;
-  } else if ((isTimed && wait > LATE_MILLISECONDS) || (number > 1 && sessions < 2)) {
-    const late = isTimed ? ` ${span(wait)} after the event,` : "";
-    how = `${late} with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
+  } else if (wait > LATE_MILLISECONDS || (number > 1 && sessions < 2)) {
+    how = ` ${span(wait)} after the event, with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
   }
   return {
     code: "delivered",
@@ -364,37 +362,6 @@ function isSubscribed({ endpoints }: Chain, type: string): boolean {
   return [...endpoints.values()].some(
     (endpoint) => endpoint?.status === "enabled" && matchesSubscriptions(endpoint.events, type),
   );
-}
-
-/** Returns that an endpoint is disabled, by whom, and how many deliveries wait. */
-export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: TimeFormat, waiting: number): Finding {
-  const { id, disabled_reason: reason, disabled_at: at, events } = endpoint;
-  const change = changes.get(id)?.find(({ status }) => status === "disabled");
-  const { name } = receiverOfEndpoint(endpoint);
-  const when = at === null ? "" : ` at ${time(at)}`;
-  const how =
-    reason === "gone"
-      ? `${when}, because it responded with 410 Gone`
-      : change === undefined
-        ? when
-        : ` ${change.by}${when}`;
-  const wait = waiting === 0 ? "" : `; ${waits(waiting)} until it is enabled`;
-  return {
-    code: "endpoint_disabled",
-    subject: id,
-    summary: `${name} was disabled${how}${wait}`,
-    evidence: change === undefined ? `It subscribes to ${events.join(", ")}` : `Disabled by request ${change.request}`,
-    ...enabling(endpoint),
-  };
-}
-
-function enabling({ id, disabled_reason: reason, livemode }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
-  const deletion = shellCommand`service endpoints delete ${id}` + (livemode ? " --live" : "");
-  const action =
-    reason === "gone"
-      ? `If the receiver is gone for good, run \`${deletion}\`. Otherwise enable the endpoint once its receiver is back`
-      : "Enable the endpoint";
-  return { action, fix: shellCommand`service endpoints enable ${id}` };
 }
 
 /** No request was sent: the delivery waits, or ended without one. */

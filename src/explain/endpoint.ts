@@ -10,7 +10,8 @@ import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receive
 import { type Cause, pauseAfter } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { disabled, ofDelivery } from "./deliveries.ts";
+import { ofDelivery } from "./deliveries.ts";
+import { disabled } from "./disabled.ts";
 import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
 import { hasRecovered, newestOf } from "./recovery.ts";
 

@@ -6,7 +6,7 @@ import { shellCommand } from "../contract/shell-command.ts";
 import { listed } from "../contract/words.ts";
 import { obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { disabled } from "./deliveries.ts";
+import { disabled } from "./disabled.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
 import { forwardOf, isListened, noListener, ofResult, openConnections, replayOf } from "./listeners.ts";
 import { receiverOfEndpoint } from "./receivers.ts";

@@ -263,7 +263,7 @@ function pauseOf(wait: string | undefined, name: string): Pause {
   return { what: `${receiver} asks for a pause of ${span(milliseconds)}`, milliseconds };
 }
 
-/** Returns what a receiver asked for after an attempt, as a sentence without its period, and whether that is over. */
+/** Returns what a receiver asked for after an attempt, as a clause, and whether that is over. */
 export function pauseAfter(
   { what, milliseconds = Infinity }: Pause,
   attempt: string,
@@ -272,7 +272,7 @@ export function pauseAfter(
 ): { isOver: boolean; text: string } {
   const end = Date.parse(attempt) + milliseconds;
   if (end > now) return { isOver: false, text: what };
-  const text = `Its pause of ${span(milliseconds)} has been over since ${time(formatTimestamp(end))}`;
+  const text = `its pause of ${span(milliseconds)} has been over since ${time(formatTimestamp(end))}`;
   return { isOver: true, text };
 }
 

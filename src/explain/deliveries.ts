@@ -306,13 +306,10 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
       : `${what}; attempt ${attempts.length + 1} ${upcoming}`;
   if (pause !== undefined) {
     const { text, isOver } = pauseAfter(pause, last.at, chain, time);
-    const then =
-      next === null
-        ? `${capitalized(receiver.again)}${isOver ? "" : " afterwards"}`
-        : isOver
-          ? "Retry now, or wait for the next attempt"
-          : "Wait for the next attempt, or retry once it is back";
-    return found({ code, summary, action: `${text}. ${then}`, fix });
+    const again = capitalized(receiver.again);
+    const now = next === null ? again : "Retry now, or wait for the next attempt";
+    const later = next === null ? `${again} afterwards` : "Wait for the next attempt, or retry once it is back";
+    return found({ code, summary, action: isOver ? `${now}: ${text}` : `${text}. ${later}`, fix });
   }
   return found({ code, summary, action, fix });
 }

@@ -203,8 +203,10 @@ function adviceOf({ action, fix, pause }: Cause, last: string, state: State): Pi
           : "; the next attempt is due now";
     const deliveries = pending === 1 ? "delivery" : counted(pending, "delivery", "deliveries");
     const { text, isOver } = pauseAfter(pause, last, chain, time);
-    const when = isOver ? "now, or wait" : "once it is back";
-    return { action: `${text}${automatic}. Retry the ${deliveries} ${when}`, fix: resend(state) };
+    const action = isOver
+      ? `Retry the ${deliveries} now, or wait: ${text}${automatic}`
+      : `${text}${automatic}. Retry the ${deliveries} once it is back`;
+    return { action, fix: resend(state) };
   }
   return { action, fix: fix === undefined ? resend(state) : fix };
 }

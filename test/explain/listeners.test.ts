@@ -195,7 +195,7 @@ describe("service why for an event and a listener", () => {
     });
     await advanceClock(world.api, 3600);
     expect(plain(await world.why(event.id)).action).toMatch(
-      /^Its pause of 1 h has been over since \S+Z\. Replay the event$/,
+      /^Replay the event: its pause of 1 h has been over since \S+Z$/,
     );
   });
 

@@ -9,8 +9,6 @@ import { commandName, idOf, plain, referenceName, searchEntries, sectionsOf } fr
 const ASSETS = "/dashboard/assets/";
 /** A page with fewer sections has no list of them. */
 const MIN_SECTIONS = 3;
-/** A heading has a token for its start, its content and its end. */
-const HEADING_TOKENS = 3;
 
 /** Writes the pages, what they load, and the index of the search. */
 export async function buildGuides(root, folder) {
@@ -169,8 +167,7 @@ function prepare(tokens, { file, text }, { anchors, errors, operations, inProjec
   const isPart = text.startsWith("## ");
   for (const [i, token] of tokens.entries()) {
     // A part of a longer file begins with a heading of the second level.
-    if (isPart && token.type.startsWith("heading_"))
-      token.tag = `h${i < HEADING_TOKENS ? 1 : Math.max(2, Number(token.tag[1]) - 1)}`;
+    if (isPart && token.type.startsWith("heading_")) token.tag = `h${Number(token.tag[1]) - 1}`;
     if (token.type === "heading_open") token.attrSet("id", idOf(tokens[i + 1].content));
     const code =
       tokens[i + 1]?.children?.length === 1 && tokens[i + 1].children[0].type === "code_inline"

@@ -110,6 +110,7 @@ describe("the API reference", () => {
 
   it("lists similar pages for a missing address", async () => {
     await page.goto(`${cli.platform.baseUrl}/docs/createOrders`);
+    expect(await page.locator("#menu [aria-current=page]").count()).toBe(0);
     await page.locator("#similar").getByRole("link", { name: "Create an order" }).click();
     await page.waitForURL(/orders\.html#createOrder$/);
     expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);

@@ -99,7 +99,7 @@ function resourceOf({ path }: Operation): string {
 /** Every group, and the operations of the open one; without one, the sections of the introduction. */
 function navigation(groups: readonly Group[], open: Group | undefined, sections: readonly Section[] = []): Html {
   return html`<li>
-      <a class="group" href="${DOCS_PATH}" ${open === undefined && html`aria-current="page"`}>Introduction</a>
+      <a class="group" href="${DOCS_PATH}" ${sections.length > 0 && html`aria-current="page"`}>Introduction</a>
       ${
         sections.length > 0 &&
         html`<ul>

@@ -181,7 +181,10 @@ describe("the dashboard", { shuffle: false }, () => {
       await deliveries.getByRole("link", { name: `${receiver.url}/orders` }).waitFor();
 
       await page.getByRole("button", { name: "Replay" }).click();
-      await page.getByLabel("To").selectOption({ label: `${receiver.url}/all`.replace("http://", "") });
+      await page
+        .getByRole("dialog")
+        .getByLabel("To")
+        .selectOption({ label: `${receiver.url}/all`.replace("http://", "") });
       await page.getByRole("button", { name: "Replay now" }).click();
       await expect.poll(() => deliveries.getByRole("row").count()).toBe(4);
       await expect.poll(() => sent().length).toBe(2);

@@ -210,7 +210,6 @@ describe("the dashboard", { shuffle: false }, () => {
       await expect.poll(() => steps.first().textContent()).toMatch(/Attempt 1.*500/);
       await page.getByText(/^Attempt 2$/).waitFor();
       await expect.poll(() => steps.filter({ hasText: "(if needed)" }).count()).toBe(4);
-      await steps.first().getByText("Request", { exact: true }).click();
       await steps.first().getByText(`POST ${receiver.url}/orders`).waitFor();
       await steps.first().getByText("Service-Signature: t=").waitFor();
       await steps.first().getByRole("button", { name: "as cURL" }).click();

@@ -16,6 +16,7 @@ describe("errors in service.yaml", () => {
   it.each([
     ["platfrom: {}", "service.yaml:1:1: platfrom: unknown key; did you mean platform?"],
     ["forward:\n  retrys: 1", "service.yaml:2:3: forward.retrys: unknown key; did you mean retries?"],
+    ["platform: { foo: 1 }", "platform.foo: unknown key; known are url, port, database, private_targets"],
     ["forward:\n  retries: many", 'service.yaml:2:12: forward.retries: must be a whole number, not the string "many"'],
     ["forward: { retries: 101 }", "service.yaml:1:21: forward.retries: must be at most 100"],
     ["forward: { to: ftp://x }", 'service.yaml:1:16: forward.to: cannot forward to "ftp://x": use http:// or https://'],
@@ -60,7 +61,7 @@ describe("errors in service.yaml", () => {
   ])("%j is reported with its line", async (text, line) => {
     const project = await makeProject({ "service.yaml": text });
     const { exitCode, stderr } = await project.service(["dev"]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(line) });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(line) });
   });
 
   it("are reported all at once", () => {
@@ -113,7 +114,7 @@ describe("commands in the folder of service.yaml", () => {
       "service.yaml": "platform: { port: PORT }\nforward: { to: 70000, events: [!order.created] }",
     });
     const dev = startDev(project);
-    expect(await dev.ended).toBe(1);
+    expect(await dev.ended).toBe(2);
     const { stdout } = await project.service(["config", "get", "base_url"]);
     expect(stdout).toContain(`http://127.0.0.1:${project.port}`);
   });
@@ -121,7 +122,7 @@ describe("commands in the folder of service.yaml", () => {
   it("fail for errors that concern the platform, unless the URL comes from elsewhere", async () => {
     const project = await makeProject({ "service.yaml": "platfrom: { port: PORT }" });
     const { exitCode, stderr } = await project.service(["customers", "list"]);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain("service.yaml:1:1: platfrom: unknown key; did you mean platform?");
     expect((await project.service(["whoami", "--json"], on.platform.env)).exitCode).toBe(0);
     expect((await project.service(["config", "get", "profile"])).stdout).toContain("default");

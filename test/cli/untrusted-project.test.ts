@@ -32,7 +32,7 @@ async function startStranger() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, credentials };
 }
 
-const failsWith = (stderr: string, exitCode = 1) =>
+const failsWith = (stderr: string, exitCode = 2) =>
   expect.objectContaining({ exitCode, stderr: expect.stringContaining(stderr) as string }) as object;
 
 describe("a path in service.yaml that leads out of its folder", () => {
@@ -77,7 +77,7 @@ describe("a path in service.yaml that leads out of its folder", () => {
     const { project, home, up } = await projectBesideHome({ "service.yaml": "platform: { port: PORT }" });
     mkdirSync(join(project.folder, ".service"));
     symlinkSync(join("..", up, ".bashrc"), join(project.folder, ".service/.gitignore"));
-    expect(await project.service(["dev"])).toEqual(failsWith(`leads to ${home}/.bashrc, outside the folder`));
+    expect(await project.service(["dev"])).toEqual(failsWith(`leads to ${home}/.bashrc, outside the folder`, 1));
     expect(readFileSync(join(home, ".bashrc"), "utf8")).toBe("export PATH=/bin\n");
   });
 });
@@ -131,7 +131,7 @@ describe("a service.yaml that is not a regular file", () => {
     expect(await project.service(["customers", "list"])).toEqual(failsWith("service.yaml is larger than 64 KiB"));
     project.write("service.yaml", "platform: { port: PORT }\nseed: seed.yaml");
     execFileSync("mkfifo", [join(project.folder, "seed.yaml")]);
-    expect(await project.service(["dev"])).toEqual(failsWith("seed: seed.yaml is not a regular file"));
+    expect(await project.service(["dev"])).toEqual(failsWith("seed: seed.yaml is not a regular file", 1));
   });
 });
 
@@ -283,6 +283,6 @@ describe("service dev trust", () => {
     const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
     expect(await project.service(["dev", "trust"])).toEqual(failsWith("--yes is required", 2));
     const empty = await makeProject({});
-    expect(await empty.service(["dev", "trust", "--yes"])).toEqual(failsWith("service.yaml not found"));
+    expect(await empty.service(["dev", "trust", "--yes"])).toEqual(failsWith("service.yaml not found", 1));
   });
 });

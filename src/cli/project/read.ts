@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, type Node, type Pair } from "yaml";
 import { parseSubscriptions } from "../arguments/values.ts";
-import { UserError } from "../errors.ts";
+import { EXIT_CODES, UserError } from "../errors.ts";
 import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file.ts";
 import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./safe-files.ts";
 import { valueAt } from "../../contract/json.ts";
@@ -23,7 +23,7 @@ export class ProjectFileError extends UserError {
   override name = "ProjectFileError";
 
   constructor(message: string, hint: string, cause?: unknown) {
-    super(message, { hint, code: "project_file", cause });
+    super(message, { hint, code: "project_file", exitCode: EXIT_CODES.usage, cause });
   }
 }
 
@@ -228,7 +228,11 @@ function mistakesInObject(value: Record<string, unknown>, schema: Schema, path: 
     const known = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (known !== undefined) return mistakesIn(member, known, own);
     if (free.some((pattern) => pattern.test(key))) return [];
-    if (!rest) return [atKey(`unknown key${didYouMean(nearest(key, Object.keys(properties)))}`)];
+    if (!rest) {
+      const names = Object.keys(properties);
+      const near = nearest(key, names);
+      return [atKey(`unknown key${near.length === 0 ? `; known are ${names.join(", ")}` : didYouMean(near)}`)];
+    }
     const message = propertyNames === undefined ? undefined : KEY_FORMATS[propertyNames.format](key);
     return [...(message === undefined ? [] : [atKey(message)]), ...mistakesIn(member, rest, own)];
   });

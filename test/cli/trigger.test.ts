@@ -94,6 +94,18 @@ describe("service trigger", () => {
     });
   });
 
+  it("says of an amount what its flag says, before anything is sent", async () => {
+    for (const value of ["abc", "12.50"]) {
+      const { exitCode, stderr } = await service(["trigger", "order.completed", "--override", `amount=${value}`]);
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 2,
+        stderr: expect.stringContaining(
+          `--override amount: must be a whole number of the currency's minor unit: 1999 for 19.99 EUR, not "${value}"`,
+        ),
+      });
+    }
+  });
+
   it("sets fields of an update with --override", async () => {
     const event = await triggered(["customer.updated", "--override", "email=ada.king@example.com"]);
     expect(event.data.object).toMatchObject({ email: "ada.king@example.com" });

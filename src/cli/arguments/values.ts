@@ -25,6 +25,9 @@ export function parseFile(text: string): string {
   return text;
 }
 
+/** `12.50` is the likeliest mistake. */
+export const AMOUNT_KIND = "a whole number of the currency's minor unit: 1999 for 19.99 EUR";
+
 /** Parses a whole number of at least `min`. `kind` describes valid numbers in the error message. */
 export function wholeNumber(
   min: number,
@@ -155,6 +158,6 @@ function scopeNamed(name: string): Scope {
   if (scope !== undefined) return scope;
   const [guess] = nearest(name, SCOPES);
   throw new InvalidArgumentError(
-    `"${name}" is not a scope. ${guess === undefined ? "A scope is a resource and read or write, such as customers:read" : `Did you mean ${guess}?`}`,
+    `"${name}" is not a scope. ${guess === undefined ? `Scopes: ${SCOPES.join(", ")}` : `Did you mean ${guess}?`}`,
   );
 }

@@ -11,7 +11,7 @@ import {
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { parseHeaders } from "../arguments/headers.ts";
 import { collect, collectList, objectOfPairs, type Pair } from "../arguments/repeated.ts";
-import { assertSubscriptions, duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
+import { AMOUNT_KIND, assertSubscriptions, duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag, optionOf } from "../command.ts";
 import type { Context } from "../context.ts";
 import { environmentNow } from "../environment-time.ts";
@@ -27,9 +27,6 @@ export interface Flags extends Record<string, unknown> {
 }
 
 const TEN_YEARS = 3653 * 86_400;
-/** `12.50` is the likeliest mistake. */
-const AMOUNT_KIND = "a whole number of the currency's minor unit: 1999 for 19.99 EUR";
-
 /** The parsers of values, unless any text is valid. */
 const PARSERS: Readonly<Record<NonNullable<FieldType["flagParser"]>, (field: Field) => (text: string) => unknown>> = {
   amount: ({ min = 0, max }) => wholeNumber(min, max, AMOUNT_KIND),

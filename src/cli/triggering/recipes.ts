@@ -2,6 +2,7 @@ import { apiPath } from "../../client/base-url.ts";
 import type { Method } from "../../client/http.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import { typeOf } from "../../contract/field-types.ts";
+import { parseJson } from "../../contract/json.ts";
 import {
   exampleOf,
   type Field,
@@ -15,6 +16,7 @@ import {
 } from "../../contract/resources.ts";
 import { assign } from "../arguments/assignments.ts";
 import { objectOfPairs, type Pair } from "../arguments/repeated.ts";
+import { AMOUNT_KIND } from "../arguments/values.ts";
 import { UsageError } from "../errors.ts";
 
 /** One API call of a recipe. `id` is that of the object that the previous call created. */
@@ -114,7 +116,15 @@ export function planSteps(
           : "Pass the complete object: --data FILE.",
     });
   }
+  overrides.forEach(assertAmount);
   return steps.map((step) => withOverrides(step, overrides.map(inUpperCase)));
+}
+
+/** Says of an amount what its flag would: the platform says only that it must be an integer. */
+function assertAmount([path, value]: Pair): void {
+  const isAmount = OBJECT_KINDS.flatMap(inputFieldsOf).some(([name, { type }]) => name === path && type === "amount");
+  if (!isAmount || Number.isInteger(parseJson(value))) return;
+  throw new UsageError(`--override ${path}: must be ${AMOUNT_KIND}, not "${value}"`);
 }
 
 /** Returns a value as the flag of its field would: currency codes may be typed in any case. */

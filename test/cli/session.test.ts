@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
@@ -161,6 +161,18 @@ describe("service whoami", () => {
         /^Error: Not signed in: profile "default" .*\nFor a platform in this folder, run `service dev init`, then `service dev`\.\nSign in with `service login`, or set SERVICE_API_KEY\.\n$/,
       ),
     });
+  });
+
+  it("names the file with the first keys of the default platform", async () => {
+    const data = createConfigDir();
+    const file = join(data, "service", "platform.db.credentials");
+    mkdirSync(join(data, "service"));
+    writeFileSync(file, JSON.stringify({ base_url: "http://127.0.0.1:4010", sandbox_key: "sk_sandbox_x" }));
+    const env = { SERVICE_CONFIG_DIR: createConfigDir(), XDG_DATA_HOME: data };
+    const { stderr } = await runCli(["customers", "list"], { env });
+    expect(stderr).toContain(`\nSet SERVICE_API_KEY to the sandbox_key in ${file}, which \`service serve\` wrote.\n`);
+    const other = await runCli(["customers", "list", "--base-url", platform.baseUrl], { env });
+    expect(other.stderr).not.toContain(file);
   });
 
   it("names the URL of --base-url in the command to sign in there", async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Environment } from "../../contract/environments.ts";
 import { lookUp } from "../../contract/ids.ts";
 import { serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
@@ -13,6 +15,8 @@ import {
   type StoredCredential,
   trustIn,
 } from "./profiles.ts";
+
+import { dataDirectory } from "./read.ts";
 
 /** A setting and its source. `name` is for display, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {
@@ -149,21 +153,35 @@ export function resolveProfileName(
 /** Returns the credential of a connection, or throws an error that says where it was looked for and how to get one. */
 export function requireCredential(
   { credential, profile, environment, baseUrl }: Connection,
-  settings: { readonly settingsDirectory: string },
+  { env, settingsDirectory }: Pick<TargetSources, "env"> & { readonly settingsDirectory: string },
 ): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
   const where = environment === "live" ? " for live mode" : "";
   const login = loginCommand({ profile: profile.value, environment, baseUrl });
+  const keyFile = defaultKeysAt(baseUrl.value, env);
   const start =
-    baseUrl.source === "project"
-      ? "Start the platform with `service dev`, which creates a key.\n"
-      : baseUrl.source === "default"
-        ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
-        : "";
+    keyFile !== undefined
+      ? `Set SERVICE_API_KEY to the ${environment}_key in ${keyFile}, which \`service serve\` wrote.\n`
+      : baseUrl.source === "project"
+        ? "Start the platform with `service dev`, which creates a key.\n"
+        : baseUrl.source === "default"
+          ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
+          : "";
   throw new NotSignedInError(
-    `Not signed in: profile "${profile.value}" has no credential${where} in ${settings.settingsDirectory}`,
+    `Not signed in: profile "${profile.value}" has no credential${where} in ${settingsDirectory}`,
     `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`,
   );
+}
+
+/** Returns the file with the first keys of the default database, if it is served at this URL. */
+function defaultKeysAt(baseUrl: string, env: TargetSources["env"]): string | undefined {
+  try {
+    const file = `${join(dataDirectory(env), "platform.db")}.credentials`;
+    const { base_url: served } = JSON.parse(readFileSync(file, "utf8")) as { base_url?: unknown };
+    return served === baseUrl ? file : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns how to start the platform of a connection, on this machine. */

@@ -1,4 +1,4 @@
-import { valueAt } from "../../contract/json.ts";
+import { isRecord, valueAt } from "../../contract/json.ts";
 import { compactJson, prettyJson } from "./json.ts";
 import { printable, printableLines, printableOutput } from "./printable.ts";
 import { createProgressBar, createSpinner, type ProgressBar, type Spinner } from "./progress.ts";
@@ -153,6 +153,10 @@ export class Output {
     const { jq } = this.#options;
     const chosen = Array.isArray(value) ? value.map((item) => this.#picked(item, view)) : this.#picked(value, view);
     if (jq !== undefined) {
+      const missing = /^\.(\w+)$/.exec(jq.trim())?.[1];
+      if (missing !== undefined && isRecord(chosen) && !Object.hasOwn(chosen, missing)) {
+        this.warn(`--jq ${jq}: there is no field "${missing}". Fields: ${Object.keys(chosen).join(", ")}`);
+      }
       const { filterWithJq } = await import("./jq.ts");
       return this.#filtered(await filterWithJq(chosen, jq));
     }

@@ -158,6 +158,12 @@ const commandLines = all
     return [path, [...path.split(" "), ...required.map(({ arg }) => OPERANDS[arg] ?? "x")]];
   });
 
+it("--jq warns of a field that the object does not have", async () => {
+  const { exitCode, stdout, stderr } = await service("keys", "create", "--full-access", "--json", "--jq", ".secret");
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "null\n" });
+  expect(JSON.parse(stderr).warning).toMatch(/^--jq \.secret: there is no field "secret"\. Fields: .*\bkey\b/);
+});
+
 describe("a command rejects before it begins", () => {
   const usage = async (...args: string[]): Promise<string> => {
     const { exitCode, stdout, stderr } = await runCli(args, { env: { SERVICE_BASE_URL: "http://127.0.0.1:1" } });

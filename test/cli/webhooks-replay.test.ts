@@ -90,6 +90,11 @@ describe("service webhooks replay", () => {
     expect(stderr).not.toContain("Warning");
   });
 
+  it("exits with 7 if it reached no receiver", async () => {
+    const { exitCode, stderr } = await replay(file(`${lineOf("evt_1")}\n`), "http://127.0.0.1:9", "--retries", "0");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 7, stderr: expect.stringContaining("1 read, 0 sent, 1 failed") });
+  });
+
   it("lists the other providers of a mixed recording, and how to sign their deliveries", async () => {
     const receiver = await startAnyReceiver();
     const github = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });

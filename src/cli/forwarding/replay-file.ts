@@ -26,11 +26,17 @@ export async function replayFile(
   const { signal } = context;
   const { sink, records } = sinksOf(context);
   const clock = new EnvironmentClock(context);
-  const report = await createListenPrinter(context, sink, { ...setup, isRecorded: true }, clock, { records });
+  const print = await createListenPrinter(context, sink, { ...setup, isRecorded: true }, clock, { records });
+  // As of `webhooks send`: a receiver that accepts a connection and does not respond is reachable.
+  let isReached = false;
+  const report: typeof print = (line) => {
+    if (line.event === "forwarded") isReached ||= line.failure === undefined || line.failure.code === "timeout";
+    return print(line);
+  };
   try {
     const summary = await replay(checked(readRecording(file, context), options.check), { ...options, signal, report });
     if (signal.aborted) throw signal.reason;
-    if (summary.failed > 0) throw new SilentExit(EXIT_CODES.failed);
+    if (summary.failed > 0) throw new SilentExit(isReached ? EXIT_CODES.failed : EXIT_CODES.unreachable);
   } catch (error) {
     if (error instanceof RecordingError) throw new UserError(`${file}: ${error.message}`, { cause: error });
     throw error;

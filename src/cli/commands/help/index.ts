@@ -70,7 +70,8 @@ you. A stored key is sent only to the URL that it was stored for.
 4  Not signed in (401)
 5  Forbidden (403)
 6  Rate limited, after retries (429)
-7  Cannot reach the platform, or the receiver of webhooks check or send
+7  Cannot reach the platform, or the receiver of webhooks check, send or
+      replay
 129  The terminal was closed
 130  Interrupted by Ctrl-C
 143  Terminated
@@ -108,9 +109,9 @@ In a pipe
       without quotes. Commands that print several kinds of lines reject it:
       listen, serve, dev, demo, webhooks capture and webhooks replay
 -q, --quiet
-      IDs only, without notes. Names, if objects have no other ID; failed checks
-      of doctor; the status of check; the cause of why. With --json, the same
-      JSON
+      IDs only, without notes. Names, if objects have no other ID; the failed
+      checks of doctor, status and webhooks check; the cause of why. Commands
+      that show a new secret reject it. With --json, the same JSON
 -n, --dry-run
       Prints the requests of a command that changes objects of the platform
       (method, URL and body), and sends none. webhooks send prints the delivery,
@@ -220,7 +221,7 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
       hint:
         near.length > 0
           ? didYouMean(near.map((one) => [...path, one].join(" ")))
-          : `To list them: ${pathOf(command)} --help`,
+          : `To list ${command === program ? "the commands" : "them"}: ${pathOf(command)} --help${command === program ? `\nTopics: ${Object.keys(TOPICS).join(", ")}` : ""}`,
     });
   }
   if (all) rareFlags(command).forEach((option) => option.hideHelp(false));

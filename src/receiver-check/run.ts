@@ -295,8 +295,11 @@ function gradeOf(
     return { grade: "C", verdict: `${count} required check${count === 1 ? "" : "s"} failed.` };
   }
   if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
-  if (unjudged)
-    return { grade: "B", verdict: `Nothing failed, but ${skipped.length} could not run: each says what it needs.` };
+  if (unjudged) {
+    const more =
+      skipped.length === 1 ? "1 more check must run: it says" : `${skipped.length} more checks must run: each says`;
+    return { grade: "B", verdict: `No mistake was found. For an A, ${more} what it needs.` };
+  }
   const verdict =
     skipped.length === 0 ? "All checks passed." : "All other checks passed: the skipped one does not affect the grade.";
   return { grade: "A", verdict };

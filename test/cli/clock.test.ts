@@ -36,6 +36,13 @@ describe("service clock", () => {
     expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: after.offset_seconds });
   });
 
+  it("counts no attempts on a terminal if nothing was due", async () => {
+    const session = runInTerminal(["clock", "advance", "1s"], { env: cli.platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("no deliveries were due");
+    expect(session.text()).not.toMatch(/Attempts|Remaining/);
+  });
+
   it.each(["5", "5x", "-3d", "0s", "10000d", "now"])("rejects an advance by %s", async (text) => {
     const { exitCode, stdout, stderr } = await service(["clock", "advance", "--", text]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

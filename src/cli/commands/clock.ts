@@ -111,7 +111,9 @@ async function runAdvance(context: Context, seconds: number, { idempotencyKey }:
   const body = await output.spinner.during(`Advancing the test clock by ${span}`, move);
   if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${formatAttempts(body)}`);
   else output.success(`Advanced the test clock by ${span}; ${formatAttempts(body)}`);
-  await showClock(body, context, CLOCK_ADVANCE);
+  // For a person, the note has said that nothing was due.
+  const isShort = output.terminal && body.status !== "canceled" && body.attempts === 0;
+  await showClock(body, context, isShort ? CLOCK : CLOCK_ADVANCE);
   if (body.failed > 0) output.note(`\nList the deliveries that are retried or have failed:\n${FAILURES}`);
 }
 

@@ -179,10 +179,10 @@ Event     order.completed  evt_0354noWlSYB9qXq7IxNZzZ
   },
   "service logs list": {
     command: "service logs list --limit 3",
-    prints: `STATUS  METHOD  PATH                                   DURATION  ID                          CREATED
-200     POST    /v1/orders/ord_0354noWiXBQEVJWzuuNyk…    2.1 ms  req_0354noWlMNUMbhiwaKAYsj  3s ago
-201     POST    /v1/orders                               7.2 ms  req_0354noWiRANusgwv8Z15iw  3s ago
-201     POST    /v1/webhook_endpoints/we_0354noS7bIa…   10.9 ms  req_0354noVWk4msxRygmTTM7S  4s ago
+    prints: `ID                          STATUS  METHOD  PATH                                   DURATION  CREATED
+req_0354noWlMNUMbhiwaKAYsj  200     POST    /v1/orders/ord_0354noWiXBQEVJWzuuNyk…    2.1 ms  3s ago
+req_0354noWiRANusgwv8Z15iw  201     POST    /v1/orders                               7.2 ms  3s ago
+req_0354noVWk4msxRygmTTM7S  201     POST    /v1/webhook_endpoints/we_0354noS7bIa…   10.9 ms  4s ago
 Successful reads by this CLI are hidden. To show them, pass --own-reads.`,
   },
   "service deliveries retry": {
@@ -306,7 +306,7 @@ Load
   ✓ Handles a burst of 100 without a 5xx                all responses within 578 ms
 
 Grade B  24 passed, 0 failed, 3 skipped
-Nothing failed, but 3 could not run: each says what it needs.`,
+No mistake was found. For an A, 3 more checks must run: each says what it needs.`,
   },
   "service webhooks send": {
     command: "service webhooks send localhost:3000/webhooks",

@@ -37,8 +37,8 @@ describe("service logs list", () => {
     const { exitCode, stdout } = await service("logs", "list");
     expect(exitCode).toBe(0);
     const lines = stdout.trimEnd().split("\n");
-    expect(lines[0]).toMatch(new RegExp(`^200\tGET\t/v1/payments\t\t[\\d.]+\t${found}\t\\d{4}-.*Z$`));
-    expect(lines[1]).toMatch(new RegExp(`^400\tPOST\t/v1/orders\tinvalid_request\t[\\d.]+\t${rejected}\t\\d{4}-.*Z$`));
+    expect(lines[0]).toMatch(new RegExp(`^${found}\t200\tGET\t/v1/payments\t\t[\\d.]+\t\\d{4}-.*Z$`));
+    expect(lines[1]).toMatch(new RegExp(`^${rejected}\t400\tPOST\t/v1/orders\tinvalid_request\t[\\d.]+\t\\d{4}-.*Z$`));
   });
 
   it("shows complete IDs and the beginning of paths on a narrow terminal", async () => {
@@ -111,7 +111,7 @@ describe("service logs list", () => {
     await ask("GET", "/v1/customers/nobody");
     const session = runInTerminal(["logs", "list", "--status", "404"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toMatch(/STATUS +METHOD +PATH +ERROR +DURATION +ID +CREATED/);
+    expect(session.text()).toMatch(/ID +STATUS +METHOD +PATH +ERROR +DURATION +CREATED/);
     expect(session.text()).toMatch(/404 +GET +\/v1\/customers\/\{id\} +not_found +[\d.]+ ms/);
   });
 

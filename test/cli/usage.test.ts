@@ -53,6 +53,20 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       ["customers", "list", "--output", "json"],
       'Error: Unknown option "--output"\nDid you mean --json?\nSee `service customers list --help`.\n',
     ],
+    [
+      ["customers", "list", "--colour"],
+      'Error: Unknown option "--colour"\nDid you mean --no-color?\nSee `service customers list --help`.\n',
+    ],
+    [
+      ["help", "nope"],
+      'Error: Unknown command or topic "nope"\nTo list them: service --help\nTopics: environment, exit-codes, formatting, webhooks\n',
+    ],
+    [
+      ["login", "--scope", "xyzzy"],
+      expect.stringMatching(
+        /^Error: --scope: "xyzzy" is not a scope\. Scopes: customers:read, customers:write, /,
+      ) as string,
+    ],
     [["--jsn"], 'Error: Unknown option "--jsn"\nDid you mean --json?\nSee `service --help`.\n'],
     [["customers", "create"], "Error: --email is required\nSee `service customers create --help`.\n"],
     [["customers", "create", "--email"], "Error: --email needs a value\nSee `service customers create --help`.\n"],
@@ -71,7 +85,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       'Error: Unexpected argument "extra": `service customers list` takes no arguments\nSee `service customers list --help`.\n',
     ],
   ])("service %j", async (args, expected) => {
-    expect(await usage(...args)).toBe(expected);
+    expect(await usage(...args)).toEqual(expected);
   });
 
   it.each([

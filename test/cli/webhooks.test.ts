@@ -287,7 +287,7 @@ describe("--scheme", () => {
     );
     const args = ["sign", "--scheme", "acme", "--secret", SECRET, "--payload", "-"];
     expect(await broken(args, { input: PAYLOAD })).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining(
         "service.yaml:8:13: schemes.other.signed: {time} is none of {id}, {timestamp} and",
       ),

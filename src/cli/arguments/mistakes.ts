@@ -27,6 +27,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   output: "json",
   format: "json",
   template: "jq",
+  color: "no-color",
+  colour: "no-color",
 };
 
 /** Dashes occur in every flag, so they are not compared. */

@@ -76,12 +76,12 @@ const LOGS: Resource<RequestLog> = {
     noun: "request",
     fields: memberNamesOf("RequestLog"),
     columns: [
+      ID,
       STATUS,
       METHOD,
       PATH,
       { ...ERROR, optional: true },
       { ...DURATION, optional: true },
-      ID,
       { ...CREATED, optional: false },
     ],
     details: [ID, STATUS, METHOD, PATH, ERROR, LEFT_OUT, DURATION, ENVIRONMENT, CREATED_AT],

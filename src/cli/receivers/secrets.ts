@@ -95,7 +95,11 @@ export async function secretsIfGiven(
   if (secretFile !== undefined) {
     const lines = (await context.readInput(secretFile, "--secret-file")).toString("utf8").split(/\r?\n/);
     const secrets = lines.map((line) => line.trim()).filter((line) => line !== "");
-    if (secrets.length === 0) throw new UsageError(`--secret-file: ${secretFile} contains no secret`);
+    if (secrets.length === 0) {
+      const problem =
+        secretFile === "-" ? "stdin is empty. Is the shell variable set?" : `${secretFile} contains no secret`;
+      throw new UsageError(`--secret-file: ${problem}`);
+    }
     return secrets;
   }
   const variable = context.env[SECRET_VARIABLE];

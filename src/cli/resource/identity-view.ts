@@ -24,8 +24,7 @@ export function identityView(more: readonly (readonly [label: string, text: stri
       },
       {
         label: "Scopes",
-        text: ({ scopes }, { terminal }) =>
-          terminal && scopes.length === SCOPES.length ? `all ${scopes.length}` : scopes.join(" "),
+        text: ({ scopes }) => (scopes.length === SCOPES.length ? `all ${scopes.length}` : scopes.join(" ")),
       },
     ],
   };

@@ -254,8 +254,9 @@ function pointOf(attempt: Attempt, outcomeWidth: number, styles: Styles): Omit<P
 /** Returns what failed, and the beginning of the response. */
 function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
   const explanation = explanationOf(attempt);
-  const { response_excerpt: response } = attempt;
+  const { response_excerpt: response, injected } = attempt;
   return [
+    ...(injected === null ? [] : foldText(`injected by listen --chaos: ${injected}`, width, MAX_RESPONSE_LINES)),
     ...(explanation === "" ? [] : foldText(explanation, width, MAX_RESPONSE_LINES)),
     ...(response ? foldText(response, width, MAX_RESPONSE_LINES).map((line) => styles.dim(line)) : []),
   ];
@@ -268,6 +269,7 @@ function isRepeated(attempt: Attempt, before: Attempt | undefined): boolean {
     (attempt.error !== null || attempt.response_excerpt !== null) &&
     attempt.status_code === before.status_code &&
     attempt.error === before.error &&
+    attempt.injected === before.injected &&
     attempt.response_excerpt === before.response_excerpt
   );
 }

@@ -95,7 +95,7 @@ function explain(problem: Problem | undefined, exitCode: number | null, port: nu
   if (code === "locked") {
     return new UserError(title, {
       code,
-      hint: `Another \`service dev\` or \`service serve\` is using it. Stop it, or set another platform.database in service.yaml. To use its platform, set platform.url.`,
+      hint: `Another \`service dev\` or \`service serve\` is using it. Stop it, or set another platform.database in service.yaml. To use its platform, set platform.url to its address, such as http://127.0.0.1:4010.`,
     });
   }
   return new UserError(title, { code, hint: detail === title ? `Database: ${database}` : detail });

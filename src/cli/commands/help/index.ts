@@ -214,14 +214,14 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),
   );
   if (unknown !== undefined) {
-    const known = [...commandNames(command), ...(command === program ? Object.keys(TOPICS) : [])];
-    const near = nearest(unknown, known);
+    const topics = command === program ? Object.keys(TOPICS) : [];
+    const near = nearest(unknown, [...commandNames(command), ...topics]);
     const path = names.slice(0, names.indexOf(unknown));
     throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {
       hint:
         near.length > 0
           ? didYouMean(near.map((one) => [...path, one].join(" ")))
-          : `To list ${command === program ? "the commands" : "them"}: ${pathOf(command)} --help${command === program ? `\nTopics: ${Object.keys(TOPICS).join(", ")}` : ""}`,
+          : `To list them: ${pathOf(command)} --help${topics.length > 0 ? `\nTopics: ${topics.join(", ")}` : ""}`,
     });
   }
   if (all) rareFlags(command).forEach((option) => option.hideHelp(false));

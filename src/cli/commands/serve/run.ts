@@ -270,7 +270,7 @@ function explain(error: unknown, { port, host }: ServeOptions & { port: number }
     default:
       return databaseError(error, {
         not_writable: NOT_WRITABLE,
-        locked: "Stop that process, or pass --database with another file.",
+        locked: "Or pass --database with another file.",
       });
   }
 }

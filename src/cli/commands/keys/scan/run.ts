@@ -33,7 +33,7 @@ export async function runScan(given: string, flags: ScanFlags, context: Context)
       : new Map<string, Outcome>();
   if (findings.length === 0) {
     if (output.json) await output.document([]);
-    return output.success(`No keys found${counts.files > 0 ? ` in ${counts.files} files` : ""}`);
+    return output.success(`No keys found${counts.files > 0 ? ` in ${counted(counts.files, "file")}` : ""}`);
   }
   await output.list(
     findings.map((finding) => toEntry(finding, outcomes.get(finding.secret))),

@@ -117,7 +117,9 @@ describe("metadata", () => {
   });
 
   it("is requested over plain http only from this machine", async () => {
-    const { exitCode, stderr } = await runCli(["login", "--device", "--auth-url", "http://id.example.com"], { env: env() });
+    const { exitCode, stderr } = await runCli(["login", "--device", "--auth-url", "http://id.example.com"], {
+      env: env(),
+    });
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Plain http to id.example.com");
   });

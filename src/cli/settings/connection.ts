@@ -160,16 +160,16 @@ export function requireCredential(
   const login = loginCommand({ profile: profile.value, environment, baseUrl });
   const keyFile = defaultKeysAt(baseUrl.value, env);
   const start =
-    keyFile !== undefined
-      ? `Set SERVICE_API_KEY to the ${environment}_key in ${keyFile}, which \`service serve\` wrote.\n`
-      : baseUrl.source === "project"
-        ? "Start the platform with `service dev`, which creates a key.\n"
-        : baseUrl.source === "default"
-          ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
-          : "";
+    baseUrl.source === "project"
+      ? "Start the platform with `service dev`, which creates a key.\n"
+      : baseUrl.source === "default"
+        ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
+        : "";
   throw new NotSignedInError(
     `Not signed in: profile "${profile.value}" has no credential${where} in ${settingsDirectory}`,
-    `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`,
+    keyFile === undefined
+      ? `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`
+      : `Set SERVICE_API_KEY to the ${environment}_key in ${keyFile}, which \`service serve\` wrote.\nOr sign in with \`${login}\`.`,
   );
 }
 

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { mediaTypeOf } from "../http/send.ts";
-import { PageError, scriptedPageHeaders, seeOther, sendPage } from "../http/pages/page.ts";
+import { PageError, scriptedPageHeaders, seeOther } from "../http/pages/page.ts";
 import type { BrowserSessions } from "../oauth/browser-sessions.ts";
-import { ACCOUNT, HOME, signInPage } from "../oauth/views.ts";
+import { ACCOUNT, askToSignIn, HOME } from "../oauth/views.ts";
 
 /** A built file as it is sent. */
 interface Asset {
@@ -120,7 +120,7 @@ export function dashboardRoutes(
 
   const show = async (request: Parameters<BrowserSessions["of"]>[0], reply: FastifyReply) => {
     const browser = await browserSessions.of(request, reply);
-    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
+    if (browser.user === undefined) return askToSignIn(reply, browserSessions, browser, request.url);
     // The page for sign-in details needs no built files.
     if (assets === undefined) return seeOther(reply, ACCOUNT);
     return reply

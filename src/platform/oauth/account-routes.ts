@@ -7,7 +7,7 @@ import { queryOf } from "../http/pages/parameters.ts";
 import { changeEmail, replaceHash } from "../storage/accounts.ts";
 import { deleteLinksOfUser, deleteSessionsOfUser } from "../storage/sessions.ts";
 import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
-import { ACCOUNT, buttonForm, csrfField, emailInput, signInPage } from "./views.ts";
+import { ACCOUNT, askToSignIn, buttonForm, csrfField, emailInput } from "./views.ts";
 
 /** How long a user who followed a link may set a password without knowing the old one. */
 const LINK_TRUST_MS = 15 * 60_000;
@@ -28,7 +28,7 @@ export function accountRoutes(
 
   scope.get(ACCOUNT, async (request, reply) => {
     const browser = await browserSessions.of(request, reply);
-    if (!isSignedIn(browser)) return sendPage(reply, 200, signInPage(browser, { next: ACCOUNT }));
+    if (!isSignedIn(browser)) return askToSignIn(reply, browserSessions, browser, ACCOUNT);
     const saved = queryOf(request.url).get("saved") !== undefined;
     return show(reply, 200, browser, { notice: saved ? { good: true, text: "Saved." } : undefined });
   });

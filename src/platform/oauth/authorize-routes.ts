@@ -7,7 +7,7 @@ import { html } from "../http/pages/html.ts";
 import { PageError, seeOther, sendPage } from "../http/pages/page.ts";
 import { formOf, ParameterError, type Parameters, queryOf } from "../http/pages/parameters.ts";
 import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
-import { consentPage, signInPage } from "./views.ts";
+import { askToSignIn, consentPage } from "./views.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import type { Database } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
@@ -162,7 +162,7 @@ export function authorizeRoutes(
     const next = request.url;
     try {
       const authorization = await readAuthorizationRequest(database, request.url);
-      if (!isSignedIn(browser)) return await sendPage(reply, 200, signInPage(browser, { next }));
+      if (!isSignedIn(browser)) return askToSignIn(reply, browserSessions, browser, next);
       return await act(authorization, browser);
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
@@ -171,7 +171,7 @@ export function authorizeRoutes(
       // 4.11.2).
       if (!isSignedIn(browser)) {
         const problem = `The app's request is invalid: ${message.replace(/\.$/, "")}. Sign in to return to the app.`;
-        return sendPage(reply, 400, signInPage(browser, { next, problem }));
+        return askToSignIn(reply, browserSessions, browser, next, problem);
       }
       const parameters = { error: code, error_description: message, state };
       return seeOther(reply, redirectWith(redirectUri, baseUrl(), parameters));

@@ -16,6 +16,10 @@ import { parseUrl } from "../../network/parse-url.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
 const USER_AGENT_LENGTH = 300;
+/** For as long as a one-time link works. */
+const NEXT_SECONDS = 15 * 60;
+/** A browser stores no cookie of more than 4096 characters. */
+const MAX_NEXT = 1000;
 
 /** A browser, signed in or not. */
 export interface BrowserSession {
@@ -108,6 +112,19 @@ export class BrowserSessions {
     return token;
   }
 
+  /** Keeps the page that the browser asked for, until it signs in with a one-time link. */
+  keepNext(reply: FastifyReply, next: string): void {
+    const kept = next.length > MAX_NEXT ? "" : next;
+    void reply.setCookie(this.#nextCookie, kept, this.#cookieOptions(NEXT_SECONDS));
+  }
+
+  /** Returns the page that the browser asked for. */
+  takeNext({ cookies }: FastifyRequest, reply: FastifyReply): string | undefined {
+    const { [this.#nextCookie]: next } = cookies;
+    if (next !== undefined) void reply.clearCookie(this.#nextCookie, this.#cookieOptions());
+    return next;
+  }
+
   /** Sets the cookie of a new session. */
   admit(reply: FastifyReply, token: string): void {
     this.#setCookie(reply, token, SESSION_SECONDS);
@@ -126,15 +143,23 @@ export class BrowserSessions {
     return this.#tools.vault.tag(`csrf:${token}`).toString("base64url");
   }
 
-  /** Without an age the cookie expires with the browser session. */
   #setCookie(reply: FastifyReply, token: string, seconds?: number): void {
-    void reply.setCookie(this.#cookie, token, {
+    void reply.setCookie(this.#cookie, token, this.#cookieOptions(seconds));
+  }
+
+  get #nextCookie(): string {
+    return `${this.#cookie}_next`;
+  }
+
+  /** Without an age a cookie expires with the browser session. */
+  #cookieOptions(seconds?: number) {
+    return {
       path: "/",
       httpOnly: true,
       sameSite: "lax",
       secure: this.#tools.publicUrl?.protocol === "https:",
       ...(seconds === undefined ? {} : { maxAge: seconds }),
-    });
+    } as const;
   }
 }
 

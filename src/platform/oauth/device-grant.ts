@@ -4,7 +4,7 @@ import { addressName } from "../../network/addresses.ts";
 import { html } from "../http/pages/html.ts";
 import { type Page, seeOther, sendPage } from "../http/pages/page.ts";
 import { type Parameters, queryOf } from "../http/pages/parameters.ts";
-import { consentPage, csrfField, signInPage } from "./views.ts";
+import { askToSignIn, consentPage, csrfField } from "./views.ts";
 import { isSignedIn, type PageTools, type SignedIn } from "./browser-sessions.ts";
 import {
   decideDeviceCode,
@@ -40,13 +40,13 @@ export function deviceRoutes(
     const browser = await browserSessions.of(request, reply);
     const result = query.get("result");
     if (result !== undefined) return sendPage(reply, 200, donePage(result === "approved"));
-    if (!isSignedIn(browser)) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
+    if (!isSignedIn(browser)) return askToSignIn(reply, browserSessions, browser, request.url);
     return sendPage(reply, 200, codePage(browser, { code: query.text("user_code").slice(0, 20) }));
   });
 
   scope.post(OAUTH_PATHS.device, async (request, reply) => {
     const { browser, form } = await browserSessions.submitted(request, reply);
-    if (!isSignedIn(browser)) return sendPage(reply, 200, signInPage(browser, { next: OAUTH_PATHS.device }));
+    if (!isSignedIn(browser)) return askToSignIn(reply, browserSessions, browser, OAUTH_PATHS.device);
     const typed = form.text("user_code").slice(0, 20);
     const names = [browser.user.user_id, addressName(clientAddress(request.raw))];
     const taken = await Promise.all(names.map((name) => limiter.take(name)));

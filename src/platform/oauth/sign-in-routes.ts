@@ -9,7 +9,7 @@ import {
   setPassword,
   type UserRow,
 } from "../storage/accounts.ts";
-import { commandLine, HOME, invitationPage, localPath, signInPage } from "./views.ts";
+import { askToSignIn, commandLine, HOME, invitationPage, localPath, signInPage } from "./views.ts";
 import type { BrowserSession, PageTools } from "./browser-sessions.ts";
 import { problemOfPassword } from "../domain/passwords.ts";
 import type { Html } from "../http/pages/html.ts";
@@ -63,7 +63,7 @@ export function signInRoutes(
   scope.get("/sign-in", async (request, reply) => {
     const browser = await browserSessions.of(request, reply);
     if (browser.user !== undefined) return seeOther(reply, HOME);
-    return sendPage(reply, 200, signInPage(browser, { next: HOME }));
+    return askToSignIn(reply, browserSessions, browser, HOME);
   });
 
   scope.post("/sign-in", async (request, reply) => {
@@ -133,7 +133,7 @@ export function linkRoutes(
     const token = queryOf(request.url).text("token");
     const link = await find(token, LINK);
     if (link === undefined) {
-      if (browser.user !== undefined) return seeOther(reply, HOME);
+      if (browser.user !== undefined) return seeOther(reply, localPath(browserSessions.takeNext(request, reply)));
       throw worthless(CREATE_ANOTHER, commandLine(browser.linkCommand));
     }
     if (request.method === "HEAD") return seeOther(reply, HOME);
@@ -143,7 +143,7 @@ export function linkRoutes(
       return browserSessions.begin(tx, browser, link.user_id, true);
     });
     browserSessions.admit(reply, session);
-    return seeOther(reply, HOME);
+    return seeOther(reply, localPath(browserSessions.takeNext(request, reply)));
   });
 
   scope.get("/invitation", async (request, reply) => {

@@ -1,7 +1,8 @@
 import { parseUrl } from "../../network/parse-url.ts";
+import type { FastifyReply } from "fastify";
 import { html, type Html } from "../http/pages/html.ts";
-import { COPY_BUTTON, environmentBadge, type Page } from "../http/pages/page.ts";
-import type { BrowserSession, LinkCommand, SignedIn } from "./browser-sessions.ts";
+import { COPY_BUTTON, environmentBadge, type Page, sendPage } from "../http/pages/page.ts";
+import type { BrowserSession, BrowserSessions, LinkCommand, SignedIn } from "./browser-sessions.ts";
 import type { Environment } from "../../contract/environments.ts";
 import { permissionsOf, type Scope } from "../../contract/scopes.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
@@ -73,6 +74,7 @@ export function signInPage(
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
+      ${next.startsWith(`${HOME}/`) && html`<p class="soft">to continue to <code>${next.replace(/\?.*/, "")}</code></p>`}
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       ${
         browser.isPasswordless
@@ -85,6 +87,18 @@ export function signInPage(
               </section>`
       }`,
   };
+}
+
+/** Sends the page to sign in with. A one-time link then leads to `next`, too. */
+export function askToSignIn(
+  reply: FastifyReply,
+  sessions: BrowserSessions,
+  browser: BrowserSession,
+  next: string,
+  problem?: string,
+): FastifyReply {
+  sessions.keepNext(reply, next);
+  return sendPage(reply, problem === undefined ? 200 : 400, signInPage(browser, { next, problem }));
 }
 
 export function invitationPage(

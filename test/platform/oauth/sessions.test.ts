@@ -54,6 +54,14 @@ describe("the one-time link", () => {
     expect(isSignedIn(await browser.get(link))).toBe(true);
   });
 
+  it("leads to the page that the browser asked for, once", async () => {
+    const browser = new Browser(platform.baseUrl);
+    const asked = `${platform.baseUrl}/oauth/device?user_code=BCDF-GHJK`;
+    await browser.get(asked);
+    expect((await browser.get(await newLink(platform))).url).toBe(asked);
+    expect(new URL((await browser.get(await newLink(platform))).url).pathname).toBe("/account");
+  });
+
   it("is only created for a user who can read the file beside the database", async () => {
     const file = `${platform.database}.admin`;
     expect(statSync(file).mode & 0o777).toBe(0o600);

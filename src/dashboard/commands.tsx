@@ -1,8 +1,8 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Dialog } from "./components/dialog.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { lazy } from "./lazy.tsx";
-import { advanceBy, openCommands, retryTo } from "./menu.ts";
+import { advanceBy, NOTHING_TYPED, openCommands, retryTo, typedAhead } from "./menu.ts";
 import { filter, go, hasMoved, hrefOf, peek, peekedId, route } from "./router.tsx";
 
 const KEYS = [
@@ -23,7 +23,7 @@ const RetryDialog = lazy("RetryDialog");
 
 /** The palette, the list of shortcuts and the dialogs that any page can open, and the keys that work on every page. */
 export function Commands() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
@@ -71,6 +71,7 @@ function onKey(event: KeyboardEvent): void {
     openCommands.value = "palette";
     return;
   }
+  if (openCommands.value === "palette" && document.querySelector("dialog.palette") === null) return typeAhead(event);
   const isTyping = target instanceof HTMLElement && target.closest("input, textarea, select, dialog") !== null;
   if (isTyping || ctrlKey || metaKey || altKey) return;
   if (key === "?") openCommands.value = "keys";
@@ -84,6 +85,20 @@ function onKey(event: KeyboardEvent): void {
   else if (key === "Escape" && hasMoved() && document.querySelector(".neighbors") !== null) history.back();
   else if (key === "Escape" && route.value.page === "why") leaveExplanation();
   else if (!follow(key)) return;
+  event.preventDefault();
+}
+
+/** Keeps a key for the palette, which is not there yet. */
+function typeAhead(event: KeyboardEvent): void {
+  const { key, ctrlKey, metaKey } = event;
+  if (ctrlKey || metaKey) return;
+  if (key === "Escape") {
+    openCommands.value = undefined;
+    Object.assign(typedAhead, NOTHING_TYPED);
+  } else if (key === "Enter") typedAhead.isEntered = true;
+  else if (key === "Backspace") typedAhead.text = typedAhead.text.slice(0, -1);
+  else if (key.length === 1) typedAhead.text += key;
+  else return;
   event.preventDefault();
 }
 

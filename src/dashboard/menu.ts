@@ -4,6 +4,10 @@ import { kindsWith, type Resource, RESOURCES } from "../contract/resources.ts";
 /** Which dialog of commands is open. */
 export const openCommands = signal<"palette" | "keys">();
 
+export const NOTHING_TYPED = { text: "", isEntered: false };
+/** What was typed while the palette was being loaded, and whether Enter followed. */
+export const typedAhead = { ...NOTHING_TYPED };
+
 /** The endpoint to which a dialog asks to retry failed deliveries; null for all. */
 export const retryTo = signal<{ id: string; name: string; failingSince: string | null } | null>();
 

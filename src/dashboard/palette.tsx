@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { inProject } from "../contract/shell-command.ts";
@@ -8,7 +8,7 @@ import { Dialog } from "./components/dialog.tsx";
 import { Icon, iconOf } from "./components/icon.tsx";
 import { showToast } from "./components/toasts.tsx";
 import { hrefOfId } from "./components/values.tsx";
-import { advanceBy, openCommands, retryTo, SECTIONS } from "./menu.ts";
+import { advanceBy, NOTHING_TYPED, openCommands, retryTo, SECTIONS, typedAhead } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
 import { readTerms } from "./pages/filters.tsx";
 import { type Command, GROUPS, TIME, useDocumentation, useFound, wordsOf } from "./palette-search.ts";
@@ -50,10 +50,13 @@ function withTerms(wanted: string): string {
 }
 
 export function Palette({ onClose }: { onClose: () => void }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useState(typedAhead.text);
+  const [isEntered, setEntered] = useState(typedAhead.isEntered);
   const [chosen, setChosen] = useState(0);
+  useLayoutEffect(() => void Object.assign(typedAhead, NOTHING_TYPED), []);
   const { current: actions } = useRef(actionsOfPage());
-  const endpoints = useEndpoints().items ?? [];
+  const { items: known, error } = useEndpoints();
+  const endpoints = known ?? [];
   const wanted = text.trim();
   const asked = wanted.replace(/^why\s+/i, "");
   const found = useFound(/\w:/.test(asked) ? "" : asked);
@@ -186,12 +189,21 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     command.run();
   };
+  // Enter opens a row of the text as it is now: once those that come before it are found.
+  const row = commands[chosen];
+  const isBeforeObjects = row !== undefined && GROUPS.indexOf(row.group) < GROUPS.indexOf("Objects");
+  const isFirst = (known ?? error) !== undefined && (isBeforeObjects || found !== undefined);
+  useLayoutEffect(() => {
+    if (!isEntered || !isFirst) return;
+    setEntered(false);
+    run(row);
+  });
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter and the arrows belong to the input method while it composes a word. Safari ends that before its Enter.
     if (event.isComposing || event.keyCode === 229) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Enter") run(commands[chosen]);
-    else if (step !== undefined) setChosen((chosen + step + commands.length) % Math.max(1, commands.length));
+    if (event.key === "Enter") setEntered(true);
+    else if (step !== undefined) setChosen((now) => (now + step + commands.length) % Math.max(1, commands.length));
     else return;
     event.preventDefault();
   };
@@ -211,6 +223,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         onInput={({ currentTarget }) => {
           setText(currentTarget.value);
           setChosen(0);
+          setEntered(false);
         }}
         onKeyDown={onKeyDown}
       />

@@ -111,6 +111,25 @@ it("the search box finds the beginning of an ID and the documentation, but no pa
   await page.keyboard.press("Escape");
 });
 
+it("keeps the keys that are typed before the search box is there, and Enter waits for what they find", async () => {
+  const { page } = board;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/assets\/later-/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(`${board.platform.baseUrl}/dashboard/sandbox`);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("person-43");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.type("2@");
+  await page.keyboard.press("Enter");
+  release();
+  await page.getByRole("heading", { level: 1, name: "person-42@example.com" }).waitFor();
+  await page.unrouteAll();
+});
+
 it("Enter that ends the composition of a word does not run a command", async () => {
   const { page } = board;
   await board.menu("Customers");

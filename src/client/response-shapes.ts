@@ -47,7 +47,7 @@ export const OBJECT_SHAPES = {
     '{"id":"ID","object":"=api_key","name":["string","null"],"prefix":"string","last4":"string","scopes":{"[]":"string"},"ip_allowlist":{"[]":"string"},"expires_at":["time","null"],"last_used":["time","null"],"revoked_at":["time","null"],"revoked_reason":["string","null"],"livemode":"boolean","created":"time","created_by":["string","null"],"key?":"string"}',
   ApiKeyList: '{"object":"=list","data":{"[]":"ApiKey"},"has_more":"boolean","next_cursor":["string","null"]}',
   OAuthApp:
-    '{"id":"ID","object":"=oauth_app","name":"string","client_id":"string","redirect_uris":{"[]":"string"},"public":"boolean","created":"time","livemode":"boolean","client_secret?":["string","null"]}',
+    '{"id":"ID","object":"=oauth_app","name":"string","client_id":"string","redirect_uris":{"[]":"string"},"public":"boolean","authorized_users":"number","created":"time","livemode":"boolean","client_secret?":["string","null"]}',
   OAuthAppList: '{"object":"=list","data":{"[]":"OAuthApp"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedOAuthApp: '{"id":"ID","object":"=oauth_app","deleted":"boolean"}',
   RequestLog:
@@ -75,7 +75,7 @@ export const OBJECT_SHAPES = {
   DeletedUser:
     '{"id":"ID","object":"=user","deleted":"boolean","api_keys":{"object":"=list","data":{"[]":"ApiKey"},"has_more":"boolean","next_cursor":["string","null"]}}',
   Session:
-    '{"id":"ID","object":"=session","user_agent":["string","null"],"by_link":"boolean","is_current":"boolean","created":"time","expires_at":"time"}',
+    '{"id":"ID","object":"=session","user_agent":["string","null"],"by_link":"boolean","is_current":"boolean","client_address":["string","null"],"last_used":["time","null"],"created":"time","expires_at":"time"}',
   SessionList: '{"object":"=list","data":{"[]":"Session"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedSession: '{"id":"ID","object":"=session","deleted":"boolean"}',
   OAuthGrant:

@@ -107,6 +107,15 @@ describe("the session as an API credential", () => {
     expect(mine[0]).toMatchObject({ path: "/v1/customers", status: 201, key: null });
   });
 
+  it("is listed with the address where it began, and its last use", async () => {
+    const current = async () => {
+      const { data } = (await call("GET", "/v1/sessions")).body;
+      return data.find((session: { is_current: boolean }) => session.is_current);
+    };
+    expect((await current()).client_address).toBe("127.0.0.1");
+    await expect.poll(async () => (await current()).last_used).toMatch(/^\d{4}-/);
+  });
+
   it("expires immediately, also in the event stream", async () => {
     const other = callsWith(await signIn());
     const stream = await streamOf(await signIn());

@@ -65,6 +65,8 @@ export const Session = named("Session", "A browser session", {
   user_agent: nullable(text("The browser, as it names itself", "Mozilla/5.0 (X11; Linux x86_64)")),
   by_link: flag("True if it was started by a one-time link"),
   is_current: flag("True for the session that sends the request", true),
+  client_address: nullable(text("IP address from which it was started", "203.0.113.7")),
+  last_used: nullable(timestamp("When it last sent a request, to the minute; null before the first")),
   created: Created,
   expires_at: formatted("timestamp", "When it expires", { examples: ["2026-11-08T12:00:00Z"] }),
 });

@@ -44,7 +44,7 @@ export function TeamPage() {
         actions={
           others.length > 1 && (
             <ConfirmedAction
-              class="small danger"
+              class="small"
               title="Sign out all other sessions?"
               explanation={<p>{counted(others.length, "browser")} must sign in again. This one stays signed in.</p>}
               verb="Sign out others"
@@ -78,14 +78,19 @@ export function TeamPage() {
               from: "tablet",
               cell: ({ by_link: byLink }) => (byLink ? "One-time link" : "Password"),
             },
-            { label: "Signed in", cell: ({ created }) => <Time at={created} isReal /> },
+            { label: "From", from: "tablet", cell: ({ client_address: address }) => address ?? <None /> },
+            { label: "Signed in", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+            {
+              label: "Last active",
+              cell: ({ last_used: at, is_current: isCurrent }) => (isCurrent ? "Now" : <Time at={at} isReal />),
+            },
             { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Until at={at} isReal /> },
             {
               label: "Actions",
               isFor: ({ is_current: isCurrent }) => !isCurrent,
               cell: ({ id }) => (
                 <Action
-                  class="small danger"
+                  class="small"
                   run={async () => {
                     await call("DELETE", `/v1/sessions/${id}`);
                     sessions.reload();
@@ -128,7 +133,7 @@ export function TeamPage() {
               label: "Actions",
               cell: ({ id, app_name: name, created }) => (
                 <ConfirmedAction
-                  class="small danger"
+                  class="small"
                   title="Revoke access?"
                   explanation={
                     <p>
@@ -296,7 +301,7 @@ function Removal({ user, onRemoved }: { user: User; onRemoved: (keys: readonly A
       ];
   return (
     <ConfirmedAction
-      class="small danger"
+      class="small"
       title={title}
       explanation={<p>{explanation}</p>}
       verb={verb}

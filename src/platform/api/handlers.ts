@@ -288,6 +288,8 @@ function customHandlers(tools: OperationTools): Handlers {
         user_agent: row.user_agent,
         by_link: row.by_link === 1,
         is_current: row.id === caller.credential.id,
+        client_address: row.client_address,
+        last_used: row.last_used === null ? null : formatTimestamp(row.last_used),
         created: formatTimestamp(row.created),
         expires_at: formatTimestamp(row.expires_at),
       }));

@@ -37,11 +37,10 @@ interface SessionTools extends With<"vault" | "publicUrl"> {
   database: Queries;
   /** Real time. */
   now: () => number;
-}
-
-interface AuthenticateTools extends SessionTools, With<"clientAddress">, Partial<With<"rateLimit">> {
   usage: KeyUsage;
 }
+
+type AuthenticateTools = SessionTools & With<"clientAddress"> & Partial<With<"rateLimit">>;
 
 export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   const { database, vault, now, usage, clientAddress, rateLimit } = tools;
@@ -164,7 +163,7 @@ export function sessionCookieName(vault: Vault, publicUrl: URL | undefined): str
  * which a page of another site cannot send (no preflight grants that header), and only if the
  * browser says that the request came from this origin.
  */
-function createProveSession({ database, vault, now, publicUrl }: SessionTools) {
+function createProveSession({ database, vault, now, usage, publicUrl }: SessionTools) {
   const cookie = sessionCookieName(vault, publicUrl);
   return async (request: IncomingMessage, identified: (caller: Caller) => void): Promise<Caller | undefined> => {
     const { headers } = request;
@@ -181,6 +180,7 @@ function createProveSession({ database, vault, now, publicUrl }: SessionTools) {
     // Periodic reads of open pages would fill the request log.
     if (request.method !== "GET") identified(caller);
     assertSameOrigin(request, publicUrl);
+    usage.note(session, now());
     return caller;
   };
 }

@@ -28,6 +28,7 @@ export interface BrowserSession {
   /** The token of each form, which cannot be known without the cookie. */
   csrf: string;
   userAgent: string | undefined;
+  address: string | undefined;
   user: SessionOwner | undefined;
   /** True if nobody can sign in with a password yet. */
   isPasswordless: boolean;
@@ -41,7 +42,7 @@ export function isSignedIn(browser: BrowserSession): browser is SignedIn {
   return browser.user !== undefined;
 }
 
-interface BrowserSessionTools extends GrantTools, With<"publicUrl"> {
+interface BrowserSessionTools extends GrantTools, With<"publicUrl" | "clientAddress"> {
   linkCommand: (request: IncomingMessage) => LinkCommand;
 }
 
@@ -63,7 +64,7 @@ export class BrowserSessions {
 
   /** Returns the browser of a request. A browser without a cookie gets one, for its forms. */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<BrowserSession> {
-    const { database, vault, clock } = this.#tools;
+    const { database, vault, clock, clientAddress } = this.#tools;
     const known = request.cookies[this.#cookie];
     const userAgent = request.headers["user-agent"];
     const isOurs = known !== undefined && /^[\w-]{43}$/.test(known);
@@ -72,7 +73,8 @@ export class BrowserSessions {
     const user = isOurs ? await findSession(database, vault.digest(token), clock.now()) : undefined;
     const isPasswordless = user === undefined && !(await hasAnyPassword(database));
     const linkCommand = this.#tools.linkCommand(request.raw);
-    return { token, csrf: this.#csrfOf(token), userAgent, user, isPasswordless, linkCommand };
+    const address = clientAddress(request.raw);
+    return { token, csrf: this.#csrfOf(token), userAgent, address, user, isPasswordless, linkCommand };
   }
 
   /**
@@ -106,6 +108,7 @@ export class BrowserSessions {
       user_id: userId,
       by_link: byLink ? 1 : 0,
       user_agent: browser.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
+      client_address: browser.address ?? null,
       created: clock.now(),
       expires_at: clock.now() + SESSION_SECONDS * 1000,
     });

@@ -1,4 +1,6 @@
+import { RESOURCES } from "../../contract/resources.ts";
 import { touchApiKey } from "../storage/api-keys.ts";
+import { touchSession } from "../storage/sessions.ts";
 import type { With } from "../tools.ts";
 
 /** `last_used` is accurate to the minute. */
@@ -6,7 +8,8 @@ const COARSENESS_MS = 60_000;
 const COLLECT_MS = 1000;
 
 /**
- * Records when keys were last used, without a write per request: once a minute per key, and those of a second together.
+ * Records when keys and sessions were last used, without a write per request: once a minute for each, and those of a
+ * second together.
  */
 export class KeyUsage {
   readonly #tools: With<"database" | "clock" | "log">;
@@ -18,7 +21,7 @@ export class KeyUsage {
     this.#tools = tools;
   }
 
-  /** Records that the key was used at a real time: the test clock does not move it. */
+  /** Records that a key or session was used at a real time: the test clock does not move it. */
   note(key: { id: string; last_used: number | null }, now: number): void {
     if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
     if (this.#pending.has(key.id)) return;
@@ -44,10 +47,12 @@ export class KeyUsage {
     try {
       await this.#tools.database.write(async (tx) => {
         // In one order everywhere; otherwise two processes could wait for each other.
-        for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) await touchApiKey(tx, id, at);
+        for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+          await (id.startsWith(RESOURCES.api_key.prefix) ? touchApiKey : touchSession)(tx, id, at);
+        }
       });
     } catch (error) {
-      this.#tools.log.warn({ err: error }, "the last use of keys could not be written");
+      this.#tools.log.warn({ err: error }, "the last use of keys and sessions could not be written");
     }
   }
 }

@@ -12,6 +12,10 @@ export interface SessionRow {
   by_link: number;
   /** The browser's User-Agent when the session began. */
   user_agent: string | null;
+  /** Where it began. */
+  client_address: string | null;
+  /** When it last called the API, in real time. */
+  last_used: number | null;
   created: number;
   expires_at: number;
 }
@@ -24,7 +28,7 @@ export interface SessionOwner
   account_name: string;
 }
 
-export async function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
+export async function insertSession(tx: Transaction, row: Omit<SessionRow, "last_used">): Promise<void> {
   await insertRow(tx, "sessions", row);
 }
 
@@ -53,7 +57,9 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: string): Pro
 }
 
 /** An active session as a credential of one environment: everything that authentication needs, from one lookup. */
-export type SessionCaller = TenantRow & Pick<SessionRow, "id" | "user_id"> & Pick<UserRow, "email" | "role">;
+export type SessionCaller = TenantRow &
+  Pick<SessionRow, "id" | "user_id" | "last_used"> &
+  Pick<UserRow, "email" | "role">;
 
 export function findSessionCaller(
   queries: Queries,
@@ -62,7 +68,7 @@ export function findSessionCaller(
   now: number,
 ): Promise<SessionCaller | undefined> {
   return queries.get(
-    `SELECT s.id, s.user_id, u.email, u.role, e.id AS environment, ${TENANT}
+    `SELECT s.id, s.user_id, s.last_used, u.email, u.role, e.id AS environment, ${TENANT}
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
      JOIN environments e ON e.account_id = a.id AND e.name = $2
      WHERE s.digest = $1 AND s.expires_at > $3`,
@@ -77,10 +83,14 @@ export async function isSessionLive(queries: Queries, id: string, now: number): 
 /** Returns a user's active sessions, newest first. */
 export function sessionsOfUser(queries: Queries, userId: string, now: number): Promise<Omit<SessionRow, "digest">[]> {
   return queries.all(
-    `SELECT id, user_id, by_link, user_agent, created, expires_at FROM sessions
+    `SELECT id, user_id, by_link, user_agent, client_address, last_used, created, expires_at FROM sessions
      WHERE user_id = $1 AND expires_at > $2 ORDER BY id DESC LIMIT 100`,
     [userId, now],
   );
+}
+
+export async function touchSession(tx: Transaction, id: string, at: number): Promise<void> {
+  await tx.run("UPDATE sessions SET last_used = $2 WHERE id = $1", [id, at]);
 }
 
 /** Revokes a session of the user. Returns true if there was one. */

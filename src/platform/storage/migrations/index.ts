@@ -10,6 +10,7 @@ import { finerLatencies } from "./008-finer-latencies.ts";
 import { deliveryTargets } from "./009-delivery-targets.ts";
 import { requestClients } from "./010-request-clients.ts";
 import { injectedFaults } from "./011-injected-faults.ts";
+import { sessionUse } from "./012-session-use.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes after its release. */
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deliveryTargets,
   requestClients,
   injectedFaults,
+  sessionUse,
 ];

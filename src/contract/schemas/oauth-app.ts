@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import {
   changes,
+  count,
   Created,
   createSchemas,
   deleted,
@@ -26,6 +27,7 @@ export const OAuthApp = named("OAuthApp", "An app that acts on behalf of users",
   name,
   client_id: text("Client ID for OAuth; the same as `id`", "app_4Vf8aTqz0bKm2sNw9XyRcd"),
   ...others,
+  authorized_users: count("How many users have authorized it"),
   created: Created,
   livemode: Livemode,
   client_secret: Type.Optional(

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import { oauthScopeName, permissionsOf, SCOPES } from "../../contract/scopes.ts";
 import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
@@ -10,7 +11,7 @@ import { ShownOnce } from "../components/dialog.tsx";
 import { Card, Empty, Facts, Page, WithAside } from "../components/page.tsx";
 import { PagedTable, Table } from "../components/table.tsx";
 import { ClockTime, CopyLine, Id, Time } from "../components/values.tsx";
-import { counted } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { showToast } from "../components/toasts.tsx";
 import { hrefOf, Link, useGo } from "../router.tsx";
 import { CreateResource, EditResource } from "./resource-form.tsx";
@@ -25,6 +26,7 @@ function typeOf({ public: isPublic }: OAuthApp): string {
 function AppList() {
   const pages = usePages<OAuthApp>("/v1/oauth_apps", {}, { limit: 100 });
   const [fresh, setFresh] = useState<OAuthApp>();
+  const app = pages.items?.[0];
   return (
     <Page
       title="OAuth apps"
@@ -34,12 +36,6 @@ function AppList() {
           kind="oauth_app"
           label="Register app"
           title="Register an OAuth app"
-          note={
-            <details>
-              <summary>Scopes that an app can request</summary>
-              <Scopes />
-            </details>
-          }
           onSaved={(app) => {
             setFresh(app);
             pages.reload();
@@ -75,7 +71,8 @@ function AppList() {
               </span>
             ),
           },
-          { label: "Created", cell: ({ created }) => <Time at={created} /> },
+          { label: "Users", isNumber: true, cell: ({ authorized_users: users }) => count(users) },
+          { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
         ]}
       />
       <Card title="How an app gets access">
@@ -87,14 +84,21 @@ function AppList() {
           <li>
             <h3>Send a user to the consent page</h3>
             <p class="soft">They see what the app can do, and allow or deny it.</p>
-            <CopyLine text={`${location.origin}/oauth/authorize`} what="the URL" />
+            {app !== undefined && <p class="soft">For {app.name}, with an example of a scope:</p>}
+            <CopyLine
+              text={app === undefined ? `${location.origin}/oauth/authorize` : authorizationUrl(app)}
+              what="the URL"
+            />
           </li>
           <li>
             <h3>Exchange the code for a token</h3>
             <p class="soft">With PKCE. The token works until the user revokes it, under Team & access.</p>
-            <CopyLine text={`${location.origin}/oauth/token`} what="the URL" />
+            <CopyLine text={app === undefined ? `${location.origin}/oauth/token` : exchange(app)} what="the command" />
           </li>
         </ol>
+      </Card>
+      <Card title="Scopes" note="what an app can request, and users allow">
+        <Scopes />
       </Card>
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
     </Page>
@@ -152,7 +156,11 @@ function AppDetail({ id }: { id: string }) {
         {(app) => (
           <>
             <section class="answer" aria-label="Summary">
-              <p dir="auto">{app.name} can ask users for access.</p>
+              <p dir="auto">
+                {app.authorized_users === 0
+                  ? `No user has authorized ${app.name} yet.`
+                  : `${counted(app.authorized_users, "user")} authorized ${app.name}.`}
+              </p>
               <p class="evidence">
                 {app.public
                   ? "A public client, without a secret: for phones, browsers and command lines."
@@ -246,6 +254,15 @@ function authorizationUrl({ client_id: client, redirect_uris: [redirect = ""] }:
     state: "example",
   });
   return `${location.origin}/oauth/authorize?${query.toString()}`;
+}
+
+/** Returns the command that exchanges a code for tokens. */
+function exchange({ client_id: client, redirect_uris: [redirect = ""], public: isPublic }: OAuthApp): string {
+  const own = [`client_id=${client}`, "--data-urlencode", `redirect_uri=${redirect}`];
+  return (
+    shellCommand`curl ${location.origin}/oauth/token -d grant_type=authorization_code -d ${own}` +
+    ` -d code=$CODE -d code_verifier=$VERIFIER${isPublic ? "" : " -d client_secret=$CLIENT_SECRET"}`
+  );
 }
 
 const URLS = [

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { inputFieldsOf, type KindWith, pathOf, RESOURCES } from "../../contract/resources.ts";
 import { useCall } from "../api/call.ts";
@@ -20,7 +19,6 @@ export function CreateResource<Saved extends Saveable>(props: {
   /** What the button says, and the one that creates it. */
   label: string;
   title: string;
-  note?: ComponentChildren;
   onSaved: (saved: Saved) => void;
 }) {
   const { label, onSaved, ...form } = props;
@@ -73,8 +71,6 @@ export function ResourceForm<Saved extends Saveable>(props: {
   item?: Saved;
   title: string;
   submit?: string;
-  /** What else there is to know, below the inputs. */
-  note?: ComponentChildren;
   onClose: () => void;
   onSaved: (saved: Saved) => void;
 }) {
@@ -110,7 +106,6 @@ export function ResourceForm<Saved extends Saveable>(props: {
           <>
             <Inputs fields={fields} values={values} onValues={setValues} error={error} isEdit={item !== undefined} />
             {hasMetadata && <MetadataField rows={rows} onRows={setRows} error={error} />}
-            {props.note}
           </>
         )}
       </Form>

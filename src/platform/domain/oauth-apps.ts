@@ -6,6 +6,7 @@ import { storedChanges, storedFields, valuesOf } from "../storage/field-values.t
 import {
   deleteOAuthApp,
   insertOAuthApp,
+  type ListedApp,
   type OAuthAppRow,
   oauthAppRows,
   setClientSecret,
@@ -34,7 +35,7 @@ export async function createOAuthApp(
     created: now,
   };
   await insertOAuthApp(tx, row);
-  return { ...toOAuthApp(row, tenant), client_secret: secret };
+  return { ...toOAuthApp({ ...row, authorized_users: 0 }, tenant), client_secret: secret };
 }
 
 export async function changeOAuthApp(
@@ -44,7 +45,7 @@ export async function changeOAuthApp(
   input: OAuthAppUpdate,
 ): Promise<OAuthApp> {
   const before = await oauthApps.row(tx, tenant, id);
-  const after: OAuthAppRow = { ...before, ...storedChanges("oauth_app", input) };
+  const after: ListedApp = { ...before, ...storedChanges("oauth_app", input) };
   await updateOAuthApp(tx, after);
   return toOAuthApp(after, tenant);
 }
@@ -76,7 +77,7 @@ function newSecret({ random }: SecretTools): string {
   return formatCredential("cs_", random.bytes(32));
 }
 
-function toOAuthApp(row: OAuthAppRow, tenant: Tenant): OAuthApp {
+function toOAuthApp(row: ListedApp, tenant: Tenant): OAuthApp {
   const { name, ...others } = valuesOf("oauth_app", row);
   return {
     id: row.id,
@@ -84,6 +85,7 @@ function toOAuthApp(row: OAuthAppRow, tenant: Tenant): OAuthApp {
     name,
     client_id: row.id,
     ...others,
+    authorized_users: row.authorized_users,
     created: formatTimestamp(row.created),
     livemode: tenant.livemode,
   };

@@ -30,7 +30,13 @@ export async function insertOAuthApp(tx: Transaction, row: OAuthAppRow): Promise
   await insertRow(tx, "oauth_apps", row, "ON CONFLICT DO NOTHING");
 }
 
-export const oauthAppRows = rowsOf<OAuthAppRow>("oauth_apps", NAMES.join(", "));
+/** An app, and how many users have authorized it. */
+export type ListedApp = OAuthAppRow & { authorized_users: number };
+
+const AUTHORIZED_USERS = `(SELECT COUNT(DISTINCT g.user_id) FROM oauth_grants g
+  WHERE g.app_id = oauth_apps.id AND g.revoked_at IS NULL) AS authorized_users`;
+
+export const oauthAppRows = rowsOf<ListedApp>("oauth_apps", [...NAMES, AUTHORIZED_USERS].join(", "));
 
 export function findClient(queries: Queries, id: string): Promise<ClientRow | undefined> {
   return queries.get(

@@ -58,6 +58,8 @@ describe("an OAuth app", () => {
     const own = { ...server, confidentialApp: { ...server.confidentialApp, id: app.id, secret: app.client_secret } };
     const { access_token } = await obtainTokens(own, "confidential");
     expect(await server.works(access_token)).toBe(true);
+    const usersOf = async () => (await api("GET", `/v1/oauth_apps/${app.id}`)).body.authorized_users;
+    expect([app.authorized_users, await usersOf()]).toEqual([0, 1]);
     await api("DELETE", `/v1/oauth_apps/${app.id}`);
     expect(await server.works(access_token)).toBe(false);
   });

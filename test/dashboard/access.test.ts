@@ -60,7 +60,7 @@ describe("endpoints", () => {
     await form.getByRole("button", { name: "Create endpoint" }).click();
     await form.locator(".field-error").waitFor();
     await form.getByLabel("URL").fill(`${receiver.url}/hook`);
-    await form.getByLabel("* (all)").uncheck();
+    await form.getByLabel("Selected events").check();
     await form.getByLabel("customer.created").check();
     await form.getByRole("button", { name: "Create endpoint" }).click();
     const old = await secretIn(page.getByRole("dialog", { name: "signing secret" }));
@@ -359,7 +359,8 @@ describe("request log and test clock", () => {
     // The log is written after the response.
     await expect.poll(async () => (await api("GET", `/v1/request_logs/${id}`)).status).toBe(200);
     await board.show(`sandbox/logs/${id}`);
-    await page.locator(".card").filter({ hasText: "Events of this request" }).getByRole("link").click();
+    await page.getByText("POST /v1/customers succeeded with 201.").waitFor();
+    await page.locator(".facts").getByRole("link", { name: /^evt_/ }).click();
     await page.getByRole("heading", { name: "customer.created" }).waitFor();
     await board.show("sandbox/logs/req_0000000000000000000000");
     await page.getByText("Request not found").waitFor();

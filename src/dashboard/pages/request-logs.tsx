@@ -11,7 +11,7 @@ import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
 import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
-import { milliseconds } from "../format.ts";
+import { counted, milliseconds } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf, listFilters, oneOf, Search, type Terms, TIME_TERMS } from "./filters.tsx";
 import { listAndPage, ListPage } from "./list-page.tsx";
@@ -116,20 +116,23 @@ export function RequestTable(props: {
         {
           label: "Request",
           isLong: true,
-          cell: ({ id, method: verb, path: of }) => (
-            <Link class="main-link" href={hrefOf("logs", id)} row={id}>
-              <code class="target">
-                <span class="method">{verb}</span> <span>{of}</span>
-              </code>
-            </Link>
+          cell: (log) => (
+            <>
+              <Link class="main-link" href={hrefOf("logs", log.id)} row={log.id}>
+                <code class="target">
+                  <span class="method">{log.method}</span> <span>{log.path}</span>
+                </code>
+              </Link>
+              {hasError(log) && <span class="narrow-only">{errorOf(log)}</span>}
+            </>
           ),
         },
         { label: "Status", isNumber: true, cell: ({ status: code }) => <RequestStatus code={code} /> },
         {
           label: "Error",
           from: "tablet",
-          isFor: ({ error_code: code, fault }) => code !== null || fault !== null,
-          cell: ({ error_code: code, fault }) => code ?? <span class="bad-text">fault {fault?.effect}</span>,
+          isFor: hasError,
+          cell: errorOf,
         },
         {
           label: "Credential",
@@ -140,6 +143,20 @@ export function RequestTable(props: {
         { label: "Duration", from: "desktop", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
       ]}
     />
+  );
+}
+
+function hasError({ error_code: code, fault }: RequestLog): boolean {
+  return code !== null || fault !== null;
+}
+
+/** The error that a request got, or what a fault did to it. */
+function errorOf({ error_code: code, fault }: RequestLog): ComponentChildren {
+  if (fault === null) return code;
+  return (
+    <>
+      <span class="bad-text">{code ?? fault.effect.replace("_", " ")}</span> <span class="tag">fault</span>
+    </>
   );
 }
 
@@ -169,8 +186,14 @@ function RequestDetail({ id }: { id: string }) {
         <Loaded of={query}>
           {(request) => (
             <>
-              <Answer explanation={explanation} />
-              {explanation !== undefined && <Trail chain={explanation.chain} />}
+              {hasProblem(request) ? <Answer explanation={explanation} /> : <Success log={request} />}
+              <Exchange log={request} />
+              {request.events.length > 0 && (
+                <Card title="What followed">
+                  {!hasProblem(request) && <Answer explanation={explanation} />}
+                  {explanation !== undefined && <Trail chain={explanation.chain} />}
+                </Card>
+              )}
               <RequestFacts log={request} />
             </>
           )}
@@ -184,45 +207,74 @@ function createdAt(id: string): string {
   return /^req_[0-9A-Za-z]{22}$/.test(id) ? ` This one was made at ${new Date(timeOfId(id)).toISOString()}.` : "";
 }
 
+/** Faults that keep the response from the client. */
+const LOSSES: ReadonlySet<string | undefined> = new Set(["disconnect", "lose_response", "truncate"]);
+
+/** Returns true if the explanation begins with the request itself, not with what followed. */
+function hasProblem({ status, fault }: RequestLogDetail): boolean {
+  return status >= 400 || LOSSES.has(fault?.effect);
+}
+
+function Success({ log: { method, path, status, duration_ms: took, events } }: { log: RequestLogDetail }) {
+  return (
+    <section class="answer" aria-label="Result">
+      <p>
+        {method} {path} succeeded with {status}.
+      </p>
+      <p class="evidence">
+        It took {milliseconds(took)}, and{" "}
+        {events.length === 0 ? "caused no event" : `caused ${counted(events.length, "event")}`}.
+      </p>
+    </section>
+  );
+}
+
 function RequestFacts({ log }: { log: RequestLogDetail }) {
   const users = useUsers();
   const { data: key } = useQuery<ApiKey>(log.key === null ? undefined : `/v1/api_keys/${log.key}`);
+  return (
+    <Card title="Details">
+      <Facts
+        rows={[
+          ["Status", <RequestStatus code={log.status} />],
+          ["Error", log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>],
+          [
+            "Fault",
+            log.fault === null ? undefined : (
+              <>
+                <Link href={hrefOf("clock")}>{log.fault.effect.replace("_", " ")}</Link> <code>{log.fault.id}</code>
+              </>
+            ),
+          ],
+          ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
+          ["Duration", milliseconds(log.duration_ms)],
+          ["Time (real)", <Time at={log.created} isReal />],
+          ["API key", log.key === null ? undefined : <KeyName id={log.key} keys={key && [key]} />],
+          ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
+          ["IP address", log.client_address ?? undefined],
+          [
+            "Events",
+            log.events.length === 0 ? undefined : (
+              <ul>
+                {log.events.map((event) => (
+                  <li key={event}>
+                    <ObjectLink id={event} />
+                  </li>
+                ))}
+              </ul>
+            ),
+          ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** What was sent, and what was returned. */
+function Exchange({ log }: { log: RequestLogDetail }) {
   const target = log.query === null || log.query === "" ? log.path : `${log.path}?${log.query}`;
   return (
     <>
-      <Card title="Details">
-        <Facts
-          rows={[
-            ["Status", <RequestStatus code={log.status} />],
-            [
-              "Error",
-              log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>,
-            ],
-            ["Fault", log.fault === null ? undefined : `${log.fault.effect} ${log.fault.id}`],
-            ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
-            [
-              "Idempotency-Key",
-              log.idempotency_key === null ? undefined : `stored as the digest ${log.idempotency_key}`,
-            ],
-            ["Duration", milliseconds(log.duration_ms)],
-            ["Time (real)", <Time at={log.created} isReal />],
-            ["API key", log.key === null ? undefined : <KeyName id={log.key} keys={key && [key]} />],
-            ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
-            ["IP address", log.client_address ?? undefined],
-          ]}
-        />
-      </Card>
-      {log.events.length > 0 && (
-        <Card title="Events of this request">
-          <ul>
-            {log.events.map((event) => (
-              <li key={event}>
-                <ObjectLink id={event} />
-              </li>
-            ))}
-          </ul>
-        </Card>
-      )}
       {log.missing_scope !== null && (
         <p class="notice card">Query and bodies are hidden: they require the scope {log.missing_scope}.</p>
       )}
@@ -253,7 +305,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
 /** Names the response, and says how much of it a fault kept from the client. */
 function responseTitle({ fault, method }: RequestLogDetail): string {
   if (fault?.effect === "truncate" && method !== "HEAD") return "Response (half of it was sent)";
-  return ["disconnect", "lose_response", "truncate"].includes(fault?.effect ?? "") ? "Response (not sent)" : "Response";
+  return LOSSES.has(fault?.effect) ? "Response (not sent)" : "Response";
 }
 
 /** Returns true for a change whose credential was rejected: its body is not stored. */

@@ -134,3 +134,12 @@ it("a list of events is no longer read after an environment switch", async () =>
     expect(await readsAfter("Sandbox")).toEqual(["sandbox", "sandbox"]);
   }
 });
+
+it("the overview of live mode does not ask for the test clock, which only the sandbox has", async () => {
+  const { page } = board;
+  await board.show("live");
+  await page.getByText("No endpoints yet").waitFor();
+  await board.menu("Customers");
+  await page.getByRole("heading", { level: 1, name: "Customers" }).waitFor();
+  expect(environmentsOf("/v1/test_clock", "GET")).not.toContain("live");
+});

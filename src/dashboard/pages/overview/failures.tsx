@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
@@ -7,6 +7,7 @@ import { hasRecovered, newestOf } from "../../../explain/recovery.ts";
 import { quoted } from "../../../explain/finding.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { isFailing, nameOfEndpoint } from "../../api/endpoints.ts";
+import { useRedraw } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { Strip } from "../../components/chart.tsx";
 import { MoreMenu } from "../../components/menu.tsx";
@@ -149,13 +150,10 @@ export function StandingStatus({ standing: { state, text } }: { standing: Standi
 /** The rank from which an endpoint needs attention. */
 export const TROUBLE = 3;
 
-/** Endpoints whose last response is quoted, read for each of them. */
-const MAX_QUOTES = 6;
-
 /** Every endpoint in a row, the worst first: since when it fails and why, how many deliveries wait, and what to do. */
 export function EndpointTable({ standings, onChange }: { standings: readonly Standing[]; onChange: () => void }) {
   const isTroubled = ({ rank }: Standing) => rank >= TROUBLE;
-  const withQuote = new Set(standings.filter(isTroubled).slice(0, MAX_QUOTES));
+  const lastOf = useLastFailures(standings.filter(isTroubled));
   return (
     <div class="endpoint-table">
       <Table
@@ -167,15 +165,17 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Endpoint",
             isLong: true,
-            cell: ({ endpoint, failures: [top], rank }) => (
+            cell: (standing) => (
               <>
-                {endpoint === undefined ? (
+                {standing.endpoint === undefined ? (
                   <Link href={hrefOf("deliveries")}>Listeners</Link>
                 ) : (
-                  <Link href={hrefOf("endpoints", endpoint.id)}>{nameOfEndpoint(endpoint)}</Link>
+                  <Link href={hrefOf("endpoints", standing.endpoint.id)}>{nameOfEndpoint(standing.endpoint)}</Link>
                 )}
-                {rank >= TROUBLE && top !== undefined && (
-                  <span class="narrow-only soft">{outcomeInWords(top.status_code, top.error)}</span>
+                {isTroubled(standing) && (
+                  <span class="narrow-only">
+                    <Cause standing={standing} last={lastOf(standing)} />
+                  </span>
                 )}
               </>
             ),
@@ -191,7 +191,7 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
             from: "desktop",
             isLong: true,
             isFor: isTroubled,
-            cell: (standing) => <Cause standing={standing} isQuoted={withQuote.has(standing)} />,
+            cell: (standing) => <Cause standing={standing} last={lastOf(standing)} />,
           },
           {
             label: "Not delivered",
@@ -264,31 +264,46 @@ function Missed(props: { endpoint: WebhookEndpoint; found: number | undefined })
   );
 }
 
-/** The last unsuccessful response of an endpoint. */
-function Cause({ standing: { endpoint, failures }, isQuoted }: { standing: Standing; isQuoted: boolean }) {
+/** Returns the last unsuccessful attempt of each endpoint: undefined until it is read, and null if there is none. */
+function useLastFailures(standings: readonly Standing[]): (standing: Standing) => Attempt | null | undefined {
   const call = useCall();
-  const [last, setLast] = useState<Attempt>();
-  const [isRead, setRead] = useState(false);
+  const draw = useRedraw();
+  const { current: found } = useRef(new Map<string, Attempt | null | undefined>());
+  const keyOf = ({ endpoint, failures: [top] }: Standing) => `${endpoint?.id} ${top?.status_code} ${top?.error}`;
+  const read = async (endpoint: string): Promise<Attempt | null> => {
+    for (const status of ["retrying", "failed"] as const) {
+      const query = { endpoint, status, limit: 1 };
+      const { data } = await call<{ data: Delivery[] }>("GET", withQuery("/v1/deliveries", query));
+      if (data[0] === undefined) continue;
+      const { attempts = [] } = await call<Delivery>("GET", `/v1/deliveries/${data[0].id}`);
+      return attempts.at(-1) ?? null;
+    }
+    return null;
+  };
+  useEffect(() => {
+    for (const standing of standings) {
+      const { endpoint, failures } = standing;
+      const key = keyOf(standing);
+      // Without a response, there is nothing to quote.
+      if (endpoint === undefined || failures[0]?.status_code === null || found.has(key)) continue;
+      found.set(key, undefined);
+      void read(endpoint.id)
+        .catch(() => null)
+        .then((attempt) => {
+          found.set(key, attempt);
+          draw();
+        });
+    }
+  });
+  return (standing) => found.get(keyOf(standing));
+}
+
+/** The last unsuccessful response of an endpoint. */
+function Cause({ standing: { failures }, last }: { standing: Standing; last: Attempt | null | undefined }) {
   // An endpoint may fail since before the counted time.
   const top = failures[0] ?? last;
-  const key = `${endpoint?.id} ${failures[0]?.status_code} ${failures[0]?.error}`;
-  useEffect(() => {
-    const isKnown = failures[0] !== undefined && (!isQuoted || failures[0].status_code === null);
-    if (endpoint === undefined || isKnown) return setRead(true);
-    const read = async () => {
-      for (const status of ["retrying", "failed"] as const) {
-        const query = { endpoint: endpoint.id, status, limit: 1 };
-        const { data } = await call<{ data: Delivery[] }>("GET", withQuery("/v1/deliveries", query));
-        if (data[0] === undefined) continue;
-        const { attempts = [] } = await call<Delivery>("GET", `/v1/deliveries/${data[0].id}`);
-        return setLast(attempts.at(-1));
-      }
-    };
-    read()
-      .catch(() => {})
-      .finally(() => setRead(true));
-  }, [key]);
-  if (top === undefined) return isRead ? <None /> : <Unknown />;
+  if (top === undefined) return <Unknown />;
+  if (top === null) return <None />;
   const words = outcomeInWords(top.status_code, top.error);
   const quote = quoted(last?.response_excerpt ?? null);
   return (

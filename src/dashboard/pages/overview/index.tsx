@@ -24,6 +24,8 @@ const QuickStart = lazy("QuickStart");
 const OVERDUE_SECONDS = 15;
 /** The list of endpoints has the others. */
 const MAX_ROWS = 10;
+/** Of more endpoints with trouble, the headline says how many there are. */
+const MAX_NAMED = 2;
 
 export function Overview() {
   const { minutes, period } = rangeOf("1h");
@@ -138,12 +140,15 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   const { totals, minutes, queue, now } = statistics;
   const isDisabled = ({ endpoint }: Standing) => endpoint?.status === "disabled";
   const failed = failedOf(standings.filter((one) => !isDisabled(one)).map(({ counts }) => counts));
-  const namesOf = (some: readonly Standing[]) =>
-    some.map(({ endpoint }) => (endpoint ? shortNameOf(endpoint) : "A listener"));
-  const bad = standings.filter(({ state }) => state === "failing");
-  const failing = namesOf(bad);
+  const failing = standings.filter(({ state }) => state === "failing");
   const disabled = standings.filter((one) => isDisabled(one) && lostOf(one) > 0);
-  const slow = namesOf(standings.filter(({ state }) => state === "slow"));
+  const slow = standings.filter(({ state }) => state === "slow");
+  const isNamed = failing.length + disabled.length + slow.length <= MAX_NAMED;
+  const inWords = (some: readonly Standing[], one: string, several: string) => {
+    const names = some.map(({ endpoint }) => (endpoint ? shortNameOf(endpoint) : "A listener"));
+    const subject = isNamed ? names.join(" and ") : counted(some.length, "endpoint");
+    return `${subject} ${some.length === 1 ? one : several}`;
+  };
   const [first, last] = [minutes[0]?.at ?? now, now].map((at) => shortTime(Date.parse(at), Date.parse(now)));
   const rest =
     totals.attempts === 0
@@ -156,14 +161,15 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   return (
     <section class="answer" aria-label="Summary">
       <p>
-        {bad.length > 0 ? (
+        {failing.length > 0 ? (
           <>
             <em>{inWords(failing, "is failing.", "are failing.")}</em> {queue.pending > 0 && `${waits(queue.pending)}.`}
           </>
         ) : (
           rest
         )}{" "}
-        {failed > 0 && `${givenUp(failed)}.`} {disabled.length > 0 && disabledInWords(disabled, namesOf(disabled))}{" "}
+        {failed > 0 && `${givenUp(failed)}.`}{" "}
+        {disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}: ${lossInWords(disabled)}.`}{" "}
         {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
       </p>
       <p class="evidence">{`${capitalized(period)}, ${first} to ${last}`}</p>
@@ -172,25 +178,19 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
 }
 
 /** Returns what disabled endpoints did not get: no retry sends it. */
-function disabledInWords(disabled: readonly Standing[], names: readonly string[]): string {
+function lossInWords(disabled: readonly Standing[]): string {
   const failed = failedOf(disabled.map(({ counts }) => counts));
   const missed = disabled.reduce((sum, one) => sum + lostOf(one), 0) - failed;
   const parts = [
     failed > 0 && `${counted(failed, "delivery", "deliveries")} failed`,
     missed > 0 && `${counted(missed, "event was", "events were")} not sent`,
   ];
-  return inWords(names, "is disabled: ", "are disabled: ") + `${parts.filter(Boolean).join(", ")}.`;
-}
-
-/** Returns a sentence about one or two endpoints by name, or about how many there are. */
-function inWords(names: readonly string[], one: string, several: string): string {
-  if (names.length > 2) return `${names.length} endpoints ${several}`;
-  return `${names.join(" and ")} ${names.length === 1 ? one : several}`;
+  return parts.filter(Boolean).join(", ");
 }
 
 function Figures({ totals, queue, minutes, endpoints }: Statistics) {
   // The sandbox's time jumps while it advances.
-  const isAdvancing = useQuery<TestClock>("/v1/test_clock").data?.status === "advancing";
+  const { data: clock } = useQuery<TestClock>(environment.value === "sandbox" ? "/v1/test_clock" : undefined);
   const lost = failedOf(endpoints);
   const created = { created_after: minutes[0]?.at ?? "" };
   const { events, attempts, succeeded } = totals;
@@ -219,7 +219,7 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
       />
       <Figure
         isNow
-        label={`${queue.pending === 1 ? "delivery" : "deliveries"} waiting now${overdue >= OVERDUE_SECONDS && !isAdvancing ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
+        label={`${queue.pending === 1 ? "delivery" : "deliveries"} waiting now${overdue >= OVERDUE_SECONDS && clock?.status !== "advancing" ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
         value={count(queue.pending)}
         href={hrefOf("deliveries", "", { status: "pending" })}
       />

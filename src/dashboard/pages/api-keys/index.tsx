@@ -45,10 +45,7 @@ function KeyList() {
   return (
     <Page
       title="API keys"
-      subtitle={["Give each service its own restricted key", sandboxTimes(), ""]
-        .filter((text) => text !== undefined)
-        .join(". ")
-        .trim()}
+      subtitle={["Give each service its own restricted key.", sandboxTimes()].filter(Boolean).join(" ")}
       actions={<CreateResource<ApiKey> kind="api_key" label="Create key" title="Create an API key" onSaved={keep} />}
     >
       <LeakReports keys={(pages.items ?? []).filter(isLeaked)} />
@@ -109,6 +106,7 @@ function KeyList() {
           },
           {
             label: "Last used",
+            head: lastUsed(),
             from: "desktop",
             cell: ({ last_used: at }) => (at === null ? "Never" : <Time at={at} isReal />),
           },
@@ -170,7 +168,8 @@ function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: Api
         Roll
       </ConfirmedAction>
       <ConfirmedAction
-        class={`${size} danger`}
+        // In a list, the dialog is warning enough.
+        class={size || "danger"}
         title="Revoke this key?"
         explanation={
           <>
@@ -267,7 +266,7 @@ function KeyDetail({ id }: { id: string }) {
                 ["IP allowlist", key.ip_allowlist.length === 0 ? "Any address" : key.ip_allowlist.join(", ")],
                 ["Created by", <Creator id={key.created_by} users={users} />],
                 ["Created", <Time at={key.created} />],
-                ["Last used", key.last_used === null ? "Never" : <Time at={key.last_used} isReal />],
+                [lastUsed(), key.last_used === null ? "Never" : <Time at={key.last_used} isReal />],
                 ["Expires", key.expires_at === null ? "Never" : <Until at={key.expires_at} />],
                 ["Revoked", key.revoked_at === null ? undefined : <Time at={key.revoked_at} />],
               ]}
@@ -318,7 +317,11 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
 /** Keys belong to an environment, which decides when they expire. */
 function sandboxTimes(): string | undefined {
   const { value: offset } = clockOffset;
-  return offset > 0 ? `Times are sandbox time, ${duration(offset / 1000)} ahead, except Last used` : undefined;
+  return offset > 0 ? `Times are on the test clock, ${duration(offset / 1000)} ahead of real time.` : undefined;
+}
+
+function lastUsed(): string {
+  return clockOffset.value > 0 ? "Last used (real time)" : "Last used";
 }
 
 function scopesOf({ scopes }: ApiKey): string {

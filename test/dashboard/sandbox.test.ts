@@ -67,8 +67,11 @@ it("the sandbox page adds faults, shows how many requests they affected, and rem
   await page.getByRole("button", { name: "Add fault" }).click();
   await page.getByText("Take effect, then lose the response, 0 so far").waitFor();
   await page.getByText("Status 503, used up (1 of 1)").waitFor();
-  await page.getByRole("button", { name: "Remove the fault of POST /v1/orders" }).first().click();
+  await page.getByRole("button", { name: "Repeat the fault of POST /v1/orders" }).click();
+  await page.getByText("Status 503, 0 of 1 so far").waitFor();
   await page.getByText("Status 503, used up (1 of 1)").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Remove the fault of POST /v1/orders" }).first().click();
+  await page.getByText("Take effect, then lose the response, 0 so far").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Remove all" }).click();
   await page.getByText("Removed all faults").waitFor();
   expect((await api("GET", "/v1/faults")).body.data).toEqual([]);

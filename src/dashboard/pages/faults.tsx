@@ -6,7 +6,7 @@ import { Action } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Loaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { count } from "../format.ts";
+import { count, counted } from "../format.ts";
 
 const FAULTS = "/v1/faults";
 const ANY_METHOD = "";
@@ -63,6 +63,21 @@ export function Faults() {
                   label: "Actions",
                   cell: (fault) => (
                     <span class="row-actions">
+                      {fault.times !== null && fault.injected >= fault.times && (
+                        <Action
+                          class="small"
+                          label={`Repeat the fault of ${requestOf(fault)}`}
+                          run={async () => {
+                            const { match, effect, status, delay_ms, rate, times } = fault;
+                            await call("POST", FAULTS, { match, effect, status, delay_ms, rate, times });
+                            await call("DELETE", `${FAULTS}/${fault.id}`);
+                            query.reload();
+                            return `Injected again for ${counted(fault.times!, "request")}`;
+                          }}
+                        >
+                          Repeat
+                        </Action>
+                      )}
                       <Action
                         class="small"
                         label={`Remove the fault of ${requestOf(fault)}`}

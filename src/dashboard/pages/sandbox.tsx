@@ -220,10 +220,12 @@ function Reset() {
         {(["keep", "remove"] as const).map((endpoints) => (
           <ConfirmedAction
             key={endpoints}
-            class={endpoints === "remove" ? "danger" : ""}
             title="Reset the sandbox?"
             explanation={
-              <p>All objects, events, deliveries and logs of the sandbox are removed. Keys, apps and snapshots stay.</p>
+              <p>
+                All objects, events, deliveries and logs of the sandbox are removed
+                {endpoints === "keep" ? ". Endpoints, keys" : ", and its endpoints. Keys"}, apps and snapshots stay.
+              </p>
             }
             verb="Reset"
             run={reset(endpoints)}

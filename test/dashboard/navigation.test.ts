@@ -321,7 +321,7 @@ it("Escape leaves an explanation for the page before it, or for what a link from
   await page.keyboard.press("Escape");
   await expect.poll(path).toBe(`/dashboard/sandbox/deliveries/${delivery.id}`);
   await page.goto(`${platform.baseUrl}/dashboard/sandbox/why/${delivery.id}`);
-  await page.getByRole("button", { name: "Explain again" }).waitFor();
+  await page.getByRole("button", { name: "Refresh" }).waitFor();
   await page.keyboard.press("Escape");
   await expect.poll(path).toBe(`/dashboard/sandbox/deliveries/${delivery.id}`);
 });

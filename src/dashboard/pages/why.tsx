@@ -30,6 +30,10 @@ function nameIn(chain: Chain | undefined): string | undefined {
   const endpoint = chain?.endpoints.get(chain.id);
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);
   if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
+  const delivery = chain?.deliveries.find((one) => one.id === chain.id);
+  const receiver = chain?.endpoints.get(delivery?.endpoint ?? "");
+  if (delivery !== undefined)
+    return [delivery.event_type, receiver && nameOfEndpoint(receiver)].filter(Boolean).join(" to ");
   return chain?.kind === "event" ? chain.event?.type : undefined;
 }
 
@@ -66,8 +70,12 @@ export function Why() {
   if (kind === undefined) {
     return (
       <Page title="Explanation">
-        <Empty icon="search" title={id === "" ? "No failed deliveries" : "There is nothing to explain about this ID"}>
-          <p>Open a delivery, request or endpoint and choose Explain.</p>
+        <Empty icon="search" title={id === "" ? "No failed deliveries" : `“${id}” is no ID that can be explained`}>
+          <p>
+            {id === ""
+              ? "Open a delivery, request or endpoint and choose Explain."
+              : "That can be the ID of an event (evt_), a delivery (dlv_), a request (req_), an endpoint (we_) or an object."}
+          </p>
         </Empty>
       </Page>
     );
@@ -83,7 +91,7 @@ export function Why() {
       }}
       actions={
         <button type="button" onClick={again}>
-          Explain again
+          Refresh
         </button>
       }
     >
@@ -146,7 +154,13 @@ export function Why() {
           )}
           {chain.deliveries.length > 0 && (
             <Card
-              title={chain.listed.length > chain.deliveries.length ? "Newest deliveries" : "Deliveries"}
+              title={
+                chain.listed.length > chain.deliveries.length
+                  ? "Newest deliveries"
+                  : kind === "delivery"
+                    ? "All deliveries of the event"
+                    : "Deliveries"
+              }
               actions={
                 kind === "webhook_endpoint" ? (
                   <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>

@@ -243,7 +243,7 @@ function SubscriptionsField(props: {
   const { label, chosen, onInput, isWrong } = props;
   const toggle = (name: string) =>
     onInput(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name]);
-  const box = (name: string, words: string = name) => {
+  const box = (name: string) => {
     const isCovered = matchesSubscriptions(
       chosen.filter((other) => other !== name),
       name,
@@ -252,21 +252,30 @@ function SubscriptionsField(props: {
       <label key={name}>
         <input
           type="checkbox"
-          aria-label={words}
+          aria-label={name}
           checked={isCovered || chosen.includes(name)}
           disabled={isCovered}
           onChange={() => toggle(name)}
         />{" "}
-        {name === words ? <EventType type={name} /> : words}
+        <EventType type={name} />
       </label>
     );
   };
   return (
     <fieldset class="checks" data-field="events">
       <legend>{label}</legend>
-      {box("*", "* (all)")}
-      {/* All of them are covered by the one above. */}
-      <ul hidden={chosen.includes("*")}>
+      {[true, false].map((isAll) => (
+        <label key={isAll}>
+          <input
+            type="radio"
+            name="subscriptions"
+            checked={chosen.includes("*") === isAll}
+            onChange={() => onInput(isAll ? ["*"] : [])}
+          />{" "}
+          {isAll ? "All events" : "Selected events"}
+        </label>
+      ))}
+      <ul>
         {SUBSCRIPTIONS.map(({ wildcard, types }) => (
           <li key={wildcard}>
             {box(wildcard)}

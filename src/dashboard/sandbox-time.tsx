@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import { LIMITS } from "../contract/limits.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
@@ -6,6 +7,7 @@ import { withQuery } from "./api/call.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";
 import { Icon } from "./components/icon.tsx";
+import { isUnreachable } from "./components/outage.tsx";
 import { clockTime, count, counted, duration, localTime } from "./format.ts";
 import { advanceBy } from "./menu.ts";
 import { hrefOf, Link } from "./router.tsx";
@@ -91,11 +93,14 @@ function TimeLine() {
 export function SandboxTime() {
   const { data: clock } = useQuery<TestClock>("/v1/test_clock");
   const now = environmentNow();
+  // Without the platform, its time is unknown.
+  const shown = useRef(now);
+  if (!isUnreachable.value) shown.current = now;
   const isAdvancing = clock?.status === "advancing" && clock.target !== null;
   const ahead = duration(clockOffset.value / 1000);
   return (
     <div class="sandbox-time" role="group" aria-label="Sandbox time">
-      <strong title="Sandbox time">{clockTime(new Date(now).toISOString())}</strong>
+      <strong title="Sandbox time">{clockTime(new Date(shown.current).toISOString())}</strong>
       <TimeLine />
       {isAdvancing ? (
         <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
@@ -116,7 +121,7 @@ export function SandboxTime() {
         <button
           key={unit}
           type="button"
-          disabled={isAdvancing}
+          disabled={isAdvancing || isUnreachable.value}
           // Before the content of each page, they would be stops of Tab; the line of commands has them, too.
           tabIndex={-1}
           aria-label={`+1 ${unit}: advance the clock ${words}`}

@@ -145,7 +145,7 @@ it("retries the deliveries in the list, and describes them", async () => {
   await dialog.getByText(/^1 delivery found: 1 canceled\./).waitFor();
   await close();
   await open("status=retrying");
-  await dialog.getByText(/^1 delivery found: 1 waiting for a retry\./).waitFor();
+  await dialog.getByText(/^1 delivery found: 1 waiting\./).waitFor();
   await close();
   await open("status=retrying&created_before=2020-01-01T00:00:00Z");
   await dialog.getByText(/^Created before .*2020/).waitFor();

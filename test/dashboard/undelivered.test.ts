@@ -146,8 +146,8 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
   await dialog.getByRole("checkbox", { name: /^Ledger/ }).check();
   await dialog.getByRole("checkbox", { name: /^Reports/ }).check();
-  await dialog.getByText("2 deliveries found: 2 waiting for a retry.").waitFor();
-  await dialog.getByText("Left out, because it is disabled: Retired (1 waiting for a retry).").waitFor();
+  await dialog.getByText("2 deliveries found: 2 waiting.").waitFor();
+  await dialog.getByText("Left out, because it is disabled: Retired (1 waiting).").waitFor();
   await dialog.getByRole("checkbox", { name: /^Reports/ }).uncheck();
   isBroken = false;
   await dialog.getByRole("button", { name: "Retry 1" }).click();

@@ -33,7 +33,7 @@ const COUNT_MILLISECONDS = 5000;
 const BEFORE_FAILING_MILLISECONDS = 60_000;
 
 /** Statuses of deliveries that can be retried, as the dialog counts them. */
-const RETRIED = { failed: "failed", pending: "waiting for a retry", canceled: "canceled" } as const;
+const RETRIED = { failed: "failed", pending: "waiting", canceled: "canceled" } as const;
 type Retried = keyof typeof RETRIED;
 
 /** Returns the statuses to retry of a list with a filter: of all, those that have failed or wait for their next attempt. */
@@ -303,7 +303,7 @@ function sumOf(found: readonly Counted[]): number {
   return found.reduce((sum, one) => sum + one.total, 0);
 }
 
-/** Returns how many there are of each status: `12 failed, 3 waiting for a retry`. */
+/** Returns how many there are of each status: `12 failed, 3 waiting`. */
 function inWords(found: readonly Counted[]): string {
   return (Object.keys(RETRIED) as Retried[])
     .map((status) => [status, sumOf(found.filter(({ body }) => body.status === status))] as const)

@@ -18,7 +18,7 @@ const STATUSES = [
   "enabled",
   "delivered",
   "completed",
-  "queued",
+  "waiting",
   "retrying",
   "failing",
   "failed",

@@ -102,7 +102,7 @@ const SHAPES: Readonly<Record<ReceiverState, string>> = {
   failed: "bad",
   retrying: "retry",
   "not sent": "off",
-  queued: "wait",
+  waiting: "wait",
   canceled: "off",
   delivered: "good",
 };
@@ -137,14 +137,15 @@ export const EVENT_STATES = [
   ["delivered", "Delivered"],
 ] as const;
 
-/** Returns whether a list with a state contains an event; undefined until that is known. */
+/** Returns whether a list with a state contains an event, or what some events are about; undefined until that is known. */
 export function isInState(
-  event: SentEvent,
+  events: readonly SentEvent[] | undefined,
   endpoints: readonly WebhookEndpoint[] | undefined,
   state: string,
 ): boolean | undefined {
-  const states = endpoints && statesOfEvent(event, endpoints);
-  if (states === undefined) return undefined;
+  const found = endpoints && events?.map((event) => statesOfEvent(event, endpoints));
+  if (found === undefined || found.includes(undefined)) return undefined;
+  const states = (found as ReceiverState[][]).flat();
   if (state === "undelivered") return states.some((one) => one !== "delivered");
   if (state === "delivered") return states.length > 0 && states.every((one) => one === "delivered");
   return states.some((one) => one.replace(" ", "_") === state);
@@ -157,8 +158,10 @@ export function OutcomeOf(props: {
   endpoints: readonly WebhookEndpoint[] | undefined;
   /** Why there is none. */
   notSent?: string;
+  /** True for only the worst of the states besides delivered. */
+  isShort?: boolean;
 }) {
-  const { event, endpoints, notSent = "Not sent" } = props;
+  const { event, endpoints, notSent = "Not sent", isShort = false } = props;
   const events = event && [event].flat();
   const deliveries = events && deliveriesOf(events.map(({ id }) => id));
   if (events === undefined || deliveries === undefined || endpoints === undefined) return <Unknown />;
@@ -173,7 +176,9 @@ export function OutcomeOf(props: {
       </span>
     );
   }
-  const others = tallyOf(all).filter(([state]) => state !== "delivered");
+  const others = tallyOf(all)
+    .filter(([state]) => state !== "delivered")
+    .map(([state, number]) => ` · ${count(number)} ${state}`);
   const delivered = all.filter((one) => one === "delivered").length;
   return (
     <span class="status">
@@ -199,10 +204,8 @@ export function OutcomeOf(props: {
       ) : (
         <>
           <span>{`${count(delivered)} of ${count(all.length)}`}</span>
-          <span class="soft of-total">
-            {delivered === all.length
-              ? " delivered"
-              : others.map(([other, some]) => ` · ${count(some)} ${other}`).join("")}
+          <span class="soft of-total" title={others.join("").slice(" · ".length)}>
+            {delivered === all.length ? " delivered" : isShort ? others[0] : others.join("")}
           </span>
         </>
       )}

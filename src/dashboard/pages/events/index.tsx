@@ -65,7 +65,7 @@ function EventList() {
             (others.type !== OTHERS || !type.startsWith(ABOUT_ENDPOINTS)) &&
             (missing === undefined || (matchesSubscriptions(missing.events, type) && !got.has(id))),
         );
-  const inState = state === "" ? [] : candidates.map((event) => isInState(event, endpoints, state));
+  const inState = state === "" ? [] : candidates.map((event) => isInState([event], endpoints, state));
   const shown = state === "" ? candidates : candidates.filter((_event, index) => inState[index] === true);
   const isSearch = query !== "" || missing !== undefined || state !== "" || others.type === OTHERS;
   useEffect(() => {

@@ -17,6 +17,7 @@ import { iconOf } from "../../components/icon.tsx";
 import { Empty } from "../../components/page.tsx";
 import { route } from "../../router.tsx";
 import { Choice, listFilters, oneOf, statusOptions, TIME_TERMS } from "../filters.tsx";
+import { EVENT_STATES } from "../events/outcomes.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
 import { placeholderOf } from "../inputs.tsx";
@@ -35,7 +36,8 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   const owner = Object.entries<Field>(fields).find(([, { filter, type }]) => filter && type === "id");
   const ownerKind = kindsWith("prefix").find((known) => known === owner?.[1].of);
   const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
-  const { filters, isFiltered } = listFilters("query", "status");
+  const { filters: all, isFiltered } = listFilters("query", "status", "webhooks");
+  const { webhooks, ...filters } = all;
   const statuses = statusOptions(Object.keys(resourceOf(kind).statuses ?? {}));
   const pages = usePages<Item>(pathOf(kind), filters);
   const Detail = useMemo(
@@ -47,14 +49,23 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
     <ListPage
       title={labels}
       detail={Detail}
-      command={RESOURCES[kind].command.name}
+      command={webhooks === "" ? RESOURCES[kind].command.name : undefined}
       filters={filters}
       search={{
         hint: owner === undefined ? `ID or any text of a ${noun}` : "Customer, amount, ID or any text",
-        terms: { ...TIME_TERMS, status: oneOf("status", statuses) },
+        terms: {
+          ...TIME_TERMS,
+          status: oneOf("status", statuses),
+          webhooks: oneOf("webhooks", EVENT_STATES),
+        },
         takes: (id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix),
       }}
-      choices={statuses.length > 1 && <Choice label="Status" name="status" options={statuses} />}
+      choices={
+        <>
+          {statuses.length > 1 && <Choice label="Status" name="status" options={statuses} />}
+          <Choice label="Webhooks" name="webhooks" options={EVENT_STATES} />
+        </>
+      }
       actions={
         <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
       }
@@ -64,7 +75,8 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
         label={`${labels}, newest first`}
         pages={pages}
         keepsPosition
-        search={filters.query}
+        search={filters.query + webhooks}
+        state={webhooks}
         empty={
           <Empty
             title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}

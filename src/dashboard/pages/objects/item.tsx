@@ -18,7 +18,7 @@ import { None, ObjectLink, RowTime, Status, Time, Unknown } from "../../componen
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { type EventsOf, useEventsOf } from "../events/find.ts";
-import { OutcomeOf, useOutcomes } from "../events/outcomes.tsx";
+import { isInState, OutcomeOf, useOutcomes } from "../events/outcomes.tsx";
 
 /** Returns the fields to show. The currency is part of the amount. */
 export function shownFields(kind: ObjectKind): [name: string, field: Field][] {
@@ -147,8 +147,10 @@ export function ObjectTable(props: {
   search?: string;
   /** The events of each object, if they are known; else they are read. */
   eventsOf?: EventsOf;
+  /** The state of the webhooks about an object that is listed; empty for any. */
+  state?: string;
 }) {
-  const { kind, without, eventsOf: given, ...table } = props;
+  const { kind, without, eventsOf: given, state = "", ...table } = props;
   const title = titleField(kind);
   const items = props.pages.items ?? [];
   const hasStates = resourceOf(kind).statuses !== undefined;
@@ -156,7 +158,10 @@ export function ObjectTable(props: {
   const { items: endpoints } = useEndpoints();
   const read = useEventsOf(given === undefined ? items.map(({ id }) => id) : [], readOutcomes);
   const eventsOf = given ?? read;
-  const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} endpoints={endpoints} />;
+  const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} endpoints={endpoints} isShort />;
+  const inState = state === "" ? [] : items.map(({ id }) => isInState(eventsOf(id), endpoints, state));
+  const isUnknown = inState.includes(undefined);
+  const shown = state === "" ? items : items.filter((_item, index) => inState[index] === true);
   const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
   const references = useReferences(kind, items, without);
@@ -195,6 +200,11 @@ export function ObjectTable(props: {
   return (
     <PagedTable
       {...table}
+      pages={{
+        ...props.pages,
+        items: props.pages.items && (isUnknown && shown.length === 0 ? undefined : shown),
+        isLoading: props.pages.isLoading || isUnknown,
+      }}
       timeOf={({ created }) => created}
       columns={[
         ...columns.filter(({ from }) => from !== "desktop"),

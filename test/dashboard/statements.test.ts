@@ -139,7 +139,7 @@ it("the overview shows one number of waiting deliveries, and why an endpoint fai
   await api("PATCH", `/v1/webhook_endpoints/${failing}`, { status: "enabled" });
   await board.restart();
   const row = page.getByRole("row").filter({ hasText: "Failing since" }).filter({ hasNotText: "Other" });
-  await row.locator(".bad-text").getByText("500 Internal Server Error").waitFor();
+  await row.locator(".from-desktop .bad-text").getByText("500 Internal Server Error").waitFor();
 });
 
 it("the button of an explanation does the same as its command", async () => {

@@ -4,12 +4,12 @@ import { isSameReceiver } from "./receivers.ts";
 import { notSentTo, type SentEvent } from "./unsent.ts";
 
 /** What became of an event at a receiver, in the order in which it needs attention. */
-export const STATES = ["failed", "retrying", "not sent", "waiting", "canceled", "delivered"] as const;
+export const STATES = ["failed", "retrying", "not sent", "queued", "canceled", "delivered"] as const;
 export type ReceiverState = (typeof STATES)[number];
 
-const OF_STATUS = { pending: "waiting", succeeded: "delivered", failed: "failed", canceled: "canceled" } as const;
+const OF_STATUS = { pending: "queued", succeeded: "delivered", failed: "failed", canceled: "canceled" } as const;
 
-/** Returns the state of a delivery: one that waits is waiting, or being retried. */
+/** Returns the state of a delivery: one that waits is queued, or being retried. */
 export function stateOf({
   status,
   attempt_count: attempts,

@@ -121,7 +121,7 @@ const TONES: Record<string, string> = {
   slow: "retry",
   undelivered: "retry",
   pending: "wait",
-  waiting: "wait",
+  queued: "wait",
 };
 
 /** A status: a shape before a word. Success is subdued, so that a failure stands out. */

@@ -18,7 +18,7 @@ const STATUSES = [
   "enabled",
   "delivered",
   "completed",
-  "waiting",
+  "queued",
   "retrying",
   "failing",
   "failed",

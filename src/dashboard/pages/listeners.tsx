@@ -20,7 +20,7 @@ export function Listeners({ statistics }: { statistics: Statistics }) {
 }
 
 const STATES: Readonly<Record<ListenerResult["result"], readonly [status: string, text: string]>> = {
-  forwarding: ["waiting", "Forwarding, no result yet"],
+  forwarding: ["queued", "Forwarding, no result yet"],
   filtered: ["canceled", "Excluded by its filter"],
   not_forwarded: ["canceled", "Printed, not forwarded"],
   disconnected: ["failed", "Disconnected before it reported a result"],

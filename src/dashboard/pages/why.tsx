@@ -30,10 +30,6 @@ function nameIn(chain: Chain | undefined): string | undefined {
   const endpoint = chain?.endpoints.get(chain.id);
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);
   if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
-  const delivery = chain?.deliveries.find((one) => one.id === chain.id);
-  const receiver = chain?.endpoints.get(delivery?.endpoint ?? "");
-  if (delivery !== undefined)
-    return [delivery.event_type, receiver && nameOfEndpoint(receiver)].filter(Boolean).join(" to ");
   return chain?.kind === "event" ? chain.event?.type : undefined;
 }
 

@@ -102,7 +102,7 @@ const SHAPES: Readonly<Record<ReceiverState, string>> = {
   failed: "bad",
   retrying: "retry",
   "not sent": "off",
-  waiting: "wait",
+  queued: "wait",
   canceled: "off",
   delivered: "good",
 };

@@ -305,6 +305,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await failing
         .locator(".bad-text")
         .getByText(/^(500 Internal Server Error|503 Service Unavailable)$/)
+        .filter({ visible: true })
         .waitFor();
       await failing.getByRole("img", { name: /^\d+ attempts, \d+ failed$/ }).waitFor();
       await page.getByRole("img", { name: /^Attempts per minute: \d+ succeeded, \d+ failed$/ }).waitFor();

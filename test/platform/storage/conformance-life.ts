@@ -7,14 +7,14 @@ import type { Subject } from "./subject.ts";
 export function describeLife(subject: Subject): void {
   describe("closing", () => {
     it("finishes submitted writes", async () => {
-      const writes = Array.from({ length: 300 }, (_, i) =>
+      const writes = Array.from({ length: 60 }, (_, i) =>
         subject.database.write((transaction) => insert(transaction, `n${i}`)),
       );
       const closed = subject.database.close();
-      expect(await Promise.all(writes)).toHaveLength(300);
+      expect(await Promise.all(writes)).toHaveLength(60);
       await closed;
       subject.database = await subject.place.open([notes]);
-      expect(await subject.ids()).toHaveLength(300);
+      expect(await subject.ids()).toHaveLength(60);
     });
 
     it("may be repeated", async () => {

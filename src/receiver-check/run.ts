@@ -270,7 +270,7 @@ function gradeOf(
   const allRequired = failed.filter(({ level }) => level === "required");
   const required = allRequired.filter(({ id }) => !broken.has(id));
   const skipped = results.filter(({ status }) => status === "skipped");
-  const unjudged = skipped.some(({ id }) => !optional.has(id));
+  const unjudged = skipped.filter(({ id }) => !optional.has(id)).length;
   if (results[1]?.status === "failed") return { grade: "F", verdict: "The receiver does not respond in time." };
   if (results[0]?.status !== "passed") return { grade: "F", verdict: "The receiver does not accept valid deliveries." };
   if (isFailedFor(UNVERIFIED.processed)) {
@@ -295,9 +295,8 @@ function gradeOf(
     return { grade: "C", verdict: `${count} required check${count === 1 ? "" : "s"} failed.` };
   }
   if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
-  if (unjudged) {
-    const more =
-      skipped.length === 1 ? "1 more check must run: it says" : `${skipped.length} more checks must run: each says`;
+  if (unjudged > 0) {
+    const more = unjudged === 1 ? "1 more check must run: it says" : `${unjudged} more checks must run: each says`;
     return { grade: "B", verdict: `No mistake was found. For an A, ${more} what it needs.` };
   }
   const verdict =

@@ -290,7 +290,7 @@ describe("the whole report of service webhooks check", () => {
     expect(report).toMatchObject({
       passed: true,
       grade: "B",
-      verdict: "No mistake was found. For an A, 3 more checks must run: each says what it needs.",
+      verdict: "No mistake was found. For an A, 2 more checks must run: each says what it needs.",
     });
     expect([statusOf(report, "duplicate-in-turn"), statusOf(report, "duplicate-at-once")]).toEqual([
       "skipped",

@@ -247,7 +247,9 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect((await advanceClock(other, 60)).body).toMatchObject({ offset_seconds: 60, status: "idle" });
     expect(await idsIn("bulk_operations")).toEqual([]);
     await reset();
-    expect(slow.received).toHaveLength(2);
+    // The replay may have sent its first attempts before the reset.
+    const attempts = slow.received.map(({ headers }) => headers["service-delivery-attempt"]);
+    expect(attempts.toSorted().slice(-2)).toEqual(["1", "2"]);
   });
 
   it("leaves one new sandbox if it runs twice at once, and loses nothing that was created after both", async () => {

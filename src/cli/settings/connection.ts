@@ -15,7 +15,6 @@ import {
   type StoredCredential,
   trustIn,
 } from "./profiles.ts";
-
 import { dataDirectory } from "./read.ts";
 
 /** A setting and its source. `name` is for display, such as `--base-url` or `SERVICE_BASE_URL`. */
@@ -153,12 +152,12 @@ export function resolveProfileName(
 /** Returns the credential of a connection, or throws an error that says where it was looked for and how to get one. */
 export function requireCredential(
   { credential, profile, environment, baseUrl }: Connection,
-  { env, settingsDirectory }: Pick<TargetSources, "env"> & { readonly settingsDirectory: string },
+  settings: Pick<TargetSources, "env"> & { readonly settingsDirectory: string },
 ): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
   const where = environment === "live" ? " for live mode" : "";
   const login = loginCommand({ profile: profile.value, environment, baseUrl });
-  const keyFile = defaultKeysAt(baseUrl.value, env);
+  const keyFile = defaultKeysAt(baseUrl.value, settings.env);
   const start =
     baseUrl.source === "project"
       ? "Start the platform with `service dev`, which creates a key.\n"
@@ -166,7 +165,7 @@ export function requireCredential(
         ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
         : "";
   throw new NotSignedInError(
-    `Not signed in: profile "${profile.value}" has no credential${where} in ${settingsDirectory}`,
+    `Not signed in: profile "${profile.value}" has no credential${where} in ${settings.settingsDirectory}`,
     keyFile === undefined
       ? `${start}Sign in with \`${login}\`, or set SERVICE_API_KEY.`
       : `Set SERVICE_API_KEY to the ${environment}_key in ${keyFile}, which \`service serve\` wrote.\nOr sign in with \`${login}\`.`,

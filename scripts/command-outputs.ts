@@ -306,7 +306,7 @@ Load
   ✓ Handles a burst of 100 without a 5xx                all responses within 578 ms
 
 Grade B  24 passed, 0 failed, 3 skipped
-No mistake was found. For an A, 3 more checks must run: each says what it needs.`,
+No mistake was found. For an A, 2 more checks must run: each says what it needs.`,
   },
   "service webhooks send": {
     command: "service webhooks send localhost:3000/webhooks",

@@ -248,8 +248,8 @@ describe.each(Object.entries(ENGINES))("a reset of the sandbox of %s", (_name, s
     expect(await idsIn("bulk_operations")).toEqual([]);
     await reset();
     // The replay may have sent its first attempts before the reset.
-    const attempts = slow.received.map(({ headers }) => headers["service-delivery-attempt"]);
-    expect(attempts.toSorted().slice(-2)).toEqual(["1", "2"]);
+    const attempts = slow.received.map(({ headers }) => Number(headers["service-delivery-attempt"]));
+    expect(attempts.filter((attempt) => attempt > 1)).toEqual([2]);
   });
 
   it("leaves one new sandbox if it runs twice at once, and loses nothing that was created after both", async () => {

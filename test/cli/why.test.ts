@@ -322,7 +322,7 @@ describe("service why", () => {
     const rejection = async () => (await request("POST", "/v1/customers", {})).headers.get("request-id")!;
     const first = await rejection();
     await expect.poll(async () => (await explained())?.id).toBe(first);
-    expect(await onTerminal()).toMatch(/^Newest failure: POST \/v1\/customers 400 invalid_request$/m);
+    expect(await onTerminal()).toMatch(/^Newest failed delivery or change: POST \/v1\/customers 400 invalid_request$/m);
     // The command that reads has reported its error.
     await service(["customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd"], { env });
     await request("POST", "/v1/customers", { email: "later@example.com" });
@@ -382,7 +382,7 @@ describe("service why", () => {
     const { delivery } = await attempted(endpoint);
     const session = runInTerminal(["why"], { env: cli.platform.env, columns: 120 });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain(`Newest failure: ${delivery.id}`);
+    expect(session.text()).toContain(`Newest failed delivery or change: ${delivery.id}`);
     expect(session.text()).toContain("newest failure");
     await json("deliveries", "cancel", delivery.id);
     await json("events", "replay", delivery.event, "--endpoint", endpoint);

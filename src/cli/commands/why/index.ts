@@ -47,7 +47,7 @@ export const command: CommandDefinition = {
     {
       arg: "[id]",
       about:
-        "ID of an event, delivery, request, object, endpoint, listener or bulk operation (default: what failed last)",
+        "ID of an event, delivery, request, object, endpoint, listener or bulk operation (default: the newest failed delivery or change)",
       parse: objectId,
     },
   ],
@@ -60,6 +60,8 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
+const NEWEST = "Newest failed delivery or change";
+
 /** Something that may need an explanation. */
 interface Trouble {
   id: string;
@@ -69,8 +71,8 @@ interface Trouble {
 }
 
 /**
- * Returns the ID of what failed last: a delivery or API request, or else an event without a receiver; undefined if there
- * is nothing to explain.
+ * Returns the ID of the delivery or API request that failed last, except reads of the CLI, or else an event without a
+ * receiver; undefined if there is nothing to explain.
  */
 async function newestTrouble(context: Context): Promise<string | undefined> {
   const { output } = context;
@@ -83,18 +85,19 @@ async function newestTrouble(context: Context): Promise<string | undefined> {
   const { id, time, status, dead } = await newestFailure(api);
   const more = status === undefined ? "" : `. For all: service deliveries list --status ${status}`;
   const undelivered =
-    id === undefined ? await ifAllowed(newestUnreceived(get)) : { id, time, note: `Newest failure: ${id}${more}` };
+    id === undefined ? await ifAllowed(newestUnreceived(get)) : { id, time, note: `${NEWEST}: ${id}${more}` };
   const rejected = await ifAllowed(newestRejected(api));
   if (rejected !== undefined && (undelivered === undefined || rejected.time > undelivered.time)) {
     const { request } = rejected;
     const { method, path, status: code, error_code: error } = request;
     const before = undelivered && `. Before it: service why ${undelivered.id}`;
-    output.note(`Newest failure: ${printable([method, path, code, error ?? ""].join(" ").trim())}${before ?? ""}`);
+    const newest = method === "GET" ? "Newest failed request of your application" : NEWEST;
+    output.note(`${newest}: ${printable([method, path, code, error ?? ""].join(" ").trim())}${before ?? ""}`);
     return request.id;
   }
   if (undelivered !== undefined) output.note(undelivered.note);
-  else if (dead === undefined) output.notice("No failed deliveries or API requests.");
-  else output.note(`Newest failure: ${dead}, to an endpoint that was deleted`);
+  else if (dead === undefined) output.notice("No failed deliveries or changes.");
+  else output.note(`${NEWEST}: ${dead}, to an endpoint that was deleted`);
   return undelivered?.id ?? dead;
 }
 

@@ -41,14 +41,23 @@ function unrooted(text) {
 async function reference() {
   const serve = spawn(
     process.execPath,
-    [join(root, "bin/service.js"), "serve", "--ephemeral", "--port", "0", "--json"],
+    [
+      join(root, "bin/service.js"),
+      "serve",
+      "--ephemeral",
+      "--port",
+      "0",
+      "--public-url",
+      "http://127.0.0.1:4010",
+      "--json",
+    ],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },
   );
   try {
     const [line] = await once(createInterface(serve.stdout), "line");
-    const { base_url: url } = JSON.parse(line);
+    const { listen_url: url } = JSON.parse(line);
     const textOf = async (path) => (await fetch(url + path)).text();
     const linkedFrom = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))];
     const start = await textOf("/docs");
@@ -61,7 +70,7 @@ async function reference() {
     const paths = linkedFrom(pages.map(([, text]) => text).join(""), /"\/dashboard\/assets\/([^"]+)"/g);
     const assets = await Promise.all(paths.map(async (name) => [name, await textOf(`/dashboard/assets/${name}`)]));
     return [
-      ...pages.map(([name, text]) => [name, unrooted(relative(text)).replaceAll(url, "http://127.0.0.1:4010")]),
+      ...pages.map(([name, text]) => [name, unrooted(relative(text))]),
       ...assets.map(([name, text]) => [name, unrooted(text)]),
     ];
   } finally {

@@ -147,7 +147,9 @@ describe("the API reference", () => {
     await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
     await expect
       .poll(() => page.evaluate("navigator.clipboard.readText()"))
-      .toBe("npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team --json");
+      .toBe(
+        `npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team --json --base-url ${cli.platform.baseUrl}`,
+      );
   });
 
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
@@ -276,8 +278,9 @@ test("the CLI accepts every sample command", async () => {
   const rejected: string[] = [];
   for (const sample of new Set(samples.flatMap((text) => text.split("\n")))) {
     // These two wait: for a browser, and for events.
-    const waits = ["npx service-cli login", "npx service-cli events tail"].includes(sample);
+    const waits = /^npx service-cli (login|events tail) --base-url/.test(sample);
     const [command, input] = sample.split(" <<< ");
+    expect(command).toMatch(new RegExp(` --base-url ${cli.platform.baseUrl}$`));
     const [, , ...args] = [...command!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
     const { exitCode, stderr } = await cli.service(waits ? [...args, "--help"] : args, {
       input: input?.slice(1, -1) ?? "",

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { shellCommand } from "../../contract/shell-command.ts";
+import { DEFAULT_BASE_URL, shellCommand } from "../../contract/shell-command.ts";
 import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError, UserError } from "../errors.ts";
-import { DEFAULT_BASE_URL, resolveTarget } from "../settings/connection.ts";
+import { resolveTarget } from "../settings/connection.ts";
 import {
   DEFAULT_PROFILE,
   type Profile,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../contract/environments.ts";
 import { lookUp } from "../../contract/ids.ts";
-import { serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
+import { DEFAULT_BASE_URL, serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { EXIT_CODES, NotSignedInError, UsageError, UserError } from "../errors.ts";
 import { PROJECT_FILE } from "../project/file.ts";
@@ -36,8 +36,6 @@ export interface ConnectionTarget {
 export interface Connection extends ConnectionTarget {
   credential: Sourced<StoredCredential> | undefined;
 }
-
-export const DEFAULT_BASE_URL = "http://127.0.0.1:4010";
 
 interface TargetSources {
   flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean; authUrl?: string | undefined };

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
 import { commandPath, exampleId, operationCommand, requestSamples, type Sample } from "./samples.ts";
-import { inProject } from "../../../../contract/shell-command.ts";
+import { onPlatform } from "../../../../contract/shell-command.ts";
 import { html, type Html } from "../../../http/pages/html.ts";
 import {
   DOCS_PATH,
@@ -211,7 +211,7 @@ function introductionSection(documents: Documents, { id, title, text, blocks }: 
 /** Samples of a request with a credential, and nothing else. */
 function identitySamples(documents: Documents, baseUrl: string): Sample[] {
   const identity = documents.operations().find(({ path }) => path === "/v1/me")!;
-  const signIn = inProject("service login\nservice whoami");
+  const signIn = onPlatform("service login\nservice whoami", baseUrl);
   return requestSamples(identity, baseUrl).map((sample) =>
     sample.name === "cli" ? { ...sample, text: signIn } : sample,
   );
@@ -230,7 +230,7 @@ function groupSection(
       </div>
     </div>
     ${operations.map((operation) =>
-      areWebhooks ? webhookSection(documents, operation) : operationSection(documents, operation, baseUrl),
+      areWebhooks ? webhookSection(documents, operation, baseUrl) : operationSection(documents, operation, baseUrl),
     )}
   </section>`;
 }
@@ -319,9 +319,12 @@ function errorPanel(operation: Operation, baseUrl: string): Html {
   );
 }
 
-function webhookSection(documents: Documents, operation: Operation): Html {
+function webhookSection(documents: Documents, operation: Operation, baseUrl: string): Html {
   const { path, body } = operation;
-  const command = inProject(path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`);
+  const command = onPlatform(
+    path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`,
+    baseUrl,
+  );
   return html`<article id="${operation.operationId}" class="row">
     <div class="text">
       ${heading(operation)}

@@ -1,5 +1,5 @@
 import { type Field, kindOfPath, resourceOf } from "../../../../contract/resources.ts";
-import { inProject, shellWord } from "../../../../contract/shell-command.ts";
+import { onPlatform, shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 import { OPERATIONS } from "../../../../contract/operations.ts";
 
@@ -26,7 +26,7 @@ export function requestSamples(operation: Operation, baseUrl: string): Sample[] 
   return [
     { name: "curl", label: "cURL", language: "sh", text: curl(operation, baseUrl) },
     { name: "node", label: "Node.js", language: "js", text: node(operation, baseUrl) },
-    { name: "cli", label: "CLI", language: "sh", text: inProject(commandOf(operation)) },
+    { name: "cli", label: "CLI", language: "sh", text: onPlatform(commandOf(operation), baseUrl) },
   ];
 }
 

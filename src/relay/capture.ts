@@ -84,6 +84,11 @@ export class Capture {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** IDs of the deliveries that were sent and have no response yet. */
+  get inFlight(): string[] {
+    return this.#dispatcher.inFlight;
+  }
+
   /** Forwards nothing more until `resume`; senders wait. */
   pause(): void {
     this.#dispatcher.pause();
@@ -107,10 +112,16 @@ export class Capture {
   async stop(): Promise<Summary> {
     this.#server.close();
     await this.#dispatcher.windUp();
-    const summary = { ...this.#dispatcher.close(), received: this.#received };
+    const summary = this.summarize();
     this.#server.closeIdleConnections();
     // A sender that got no response to a delivery sends it again.
     setImmediate(() => this.#server.closeAllConnections());
+    return summary;
+  }
+
+  /** Reports the totals, and closes the connections to receivers. */
+  summarize(): Summary {
+    const summary = { ...this.#dispatcher.close(), received: this.#received };
     this.#options.report({ event: "summary", ...summary });
     return summary;
   }

@@ -194,6 +194,11 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (this.#waiting.size === 0 && this.#schedule.idle) this.#settled();
   }
 
+  /** IDs of the events that were sent and have no response yet. */
+  get inFlight(): string[] {
+    return [...this.#schedule.running].map(({ event }) => event.id);
+  }
+
   /** Drops what has not started. Resolves once the rest has ended. */
   windUp(): Promise<void> {
     this.#ended ??= new Promise((resolve) => (this.#end = resolve));
@@ -269,7 +274,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#lacksDescriptors = isUnsent;
     const retryInMs = mayContinue ? this.#retryIn(delivery, result) : undefined;
     if (retryInMs === undefined) this.#schedule.ended(delivery);
-    else this.#schedule.suspend();
+    else this.#schedule.suspend(delivery);
     const resolves = this.#record(delivery, result, retryInMs === undefined);
     const report = forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result));
     this.#outlet.report(resolves ? { ...report, resolves } : report);
@@ -295,7 +300,7 @@ export class Dispatcher<Event extends RelayedEvent> {
 
   /** Lets a delivery wait for a file descriptor: that counts as no attempt, and is reported once. */
   #wait(delivery: Delivery<Event>): void {
-    this.#schedule.suspend();
+    this.#schedule.suspend(delivery);
     this.#startAfter(UNSENT_DELAY_MS, delivery);
     if (this.#lacksDescriptors) return;
     this.#lacksDescriptors = true;

@@ -79,6 +79,11 @@ export class Run {
     return this.#filteredOut;
   }
 
+  /** IDs of the events that were sent and have no response yet. */
+  get inFlight(): string[] {
+    return this.#dispatcher.inFlight;
+  }
+
   start(): void {
     this.#connection.start();
   }
@@ -92,6 +97,13 @@ export class Run {
   stop(): Promise<RunEnd> {
     void this.#windUp().then(() => this.#connection.close());
     return this.ended;
+  }
+
+  /** Reports the totals, and closes the connections to receivers. */
+  summarize(): Summary {
+    const summary = { ...this.#dispatcher.close(this.#duplicates), filteredOut: this.#filteredOut };
+    this.#options.report({ event: "summary", ...summary });
+    return summary;
   }
 
   /** Forwards nothing more until `resume`; new events wait, most of them at the platform. */
@@ -168,8 +180,6 @@ export class Run {
   }
 
   #finish(error: ListenError | undefined): RunEnd {
-    const summary = { ...this.#dispatcher.close(this.#duplicates), filteredOut: this.#filteredOut };
-    this.#options.report({ event: "summary", ...summary });
-    return { summary, error };
+    return { summary: this.summarize(), error };
   }
 }

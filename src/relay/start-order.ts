@@ -10,7 +10,8 @@ export class Schedule<Item> {
   readonly #ready = new Queue<Item>();
   /** Busy partitions, with the items that wait in each. */
   readonly #partitions = new Map<string, Queue<Item>>();
-  #running = 0;
+  /** The items that have started and not ended. */
+  readonly running = new Set<Item>();
 
   constructor(concurrency: number, partitionOf?: (item: Item) => string | undefined) {
     this.#concurrency = concurrency;
@@ -28,15 +29,15 @@ export class Schedule<Item> {
 
   /** Takes the item that may start now; undefined if there is none, or no free slot. */
   next(): Item | undefined {
-    if (this.#running >= this.#concurrency) return undefined;
+    if (this.running.size >= this.#concurrency) return undefined;
     const item = this.#ready.shift();
-    if (item !== undefined) this.#running += 1;
+    if (item !== undefined) this.running.add(item);
     return item;
   }
 
   /** Releases the slot and the partition of an item that has ended. */
   ended(item: Item): void {
-    this.#running -= 1;
+    this.running.delete(item);
     this.release(item);
   }
 
@@ -50,8 +51,8 @@ export class Schedule<Item> {
   }
 
   /** Releases the slot of a running item, which keeps its partition until it is resumed and has ended. */
-  suspend(): void {
-    this.#running -= 1;
+  suspend(item: Item): void {
+    this.running.delete(item);
   }
 
   /** Queues a suspended item for a slot. */
@@ -79,6 +80,6 @@ export class Schedule<Item> {
   }
 
   get idle(): boolean {
-    return this.#running === 0;
+    return this.running.size === 0;
   }
 }

@@ -19,6 +19,7 @@ import type { Feed } from "./ui/feed.ts";
 import { type FileFlags, RunFiles } from "./files.ts";
 import { type ForwardingFlags, type Setup, targetsOf } from "./options.ts";
 import { explainListenError, type PlatformAccess } from "./platform-access.ts";
+import type { Forwards } from "./interruption.ts";
 import { StartPosition } from "./start-position.ts";
 
 type Ready = Extract<Report, { event: "ready" }>;
@@ -55,6 +56,8 @@ export interface ListeningOptions {
   receiverStarts?: boolean;
   /** Called with the cursor after which a later run can start, each time that it moves. */
   passed?: (cursor: string) => void;
+  /** Called when an interrupted run begins to wait for the forwards in flight. */
+  onStopping?: (run: Forwards) => void;
 }
 
 /** One run from start to end, with its files, its position and the child command. */
@@ -218,7 +221,9 @@ export class Listening {
     // terminal raw.
     this.#options.display.stop();
     // The command gets the signal itself, and exits in its own time.
-    if (this.#child === undefined) void this.#run.stop();
+    if (this.#child !== undefined) return;
+    void this.#run.stop();
+    this.#options.onStopping?.(this.#run);
   };
 
   #fail(error: unknown): void {

@@ -5,6 +5,7 @@ import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { asUsage, UsageError } from "../../errors.ts";
 import { openDisplay } from "../../forwarding/display.ts";
+import { type Forwards, sayWaiting } from "../../forwarding/interruption.ts";
 import { type ListenFlags, Listening } from "../../forwarding/listening.ts";
 import { type ForwardingFlags, ownSecretOf, readForwardingOptions } from "../../forwarding/options.ts";
 import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-access.ts";
@@ -31,7 +32,9 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   };
   const clock = new EnvironmentClock(context);
   const display = await openDisplay(context, setup, { runsCommand: command.length > 0, ui: flags.ui, clock });
-  await new Listening({ flags, command, platform, setup, forwarding, display, clock }, context).run();
+  const onStopping = (run: Forwards): void => sayWaiting(run, forwarding.timeoutMs, context);
+  const options = { flags, command, platform, setup, forwarding, display, clock, onStopping };
+  await new Listening(options, context).run();
 }
 
 /** Prints the secret that a session with these flags signs with. */

@@ -14,6 +14,7 @@ import { Recorder } from "../../forwarding/files.ts";
 import { type Receivers, readForwardingOptions } from "../../forwarding/options.ts";
 import { isLoopback, portOf } from "../../../network/connect-options.ts";
 import { labelled, layoutFor } from "../../forwarding/lines.ts";
+import { sayWaiting } from "../../forwarding/interruption.ts";
 import type { Feed } from "../../forwarding/ui/feed.ts";
 import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
@@ -83,7 +84,9 @@ export async function runCapture(flags: CaptureFlags, context: Context): Promise
     await ended;
     // A second Ctrl-C ends the process at once, and must not leave the terminal raw.
     display.stop();
-    await capture.stop();
+    const stopped = capture.stop();
+    sayWaiting(capture, options.timeoutMs, context);
+    await stopped;
   } finally {
     recorder?.close();
     display.stop();

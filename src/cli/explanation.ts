@@ -1,11 +1,14 @@
 import type { Client } from "../client/http.ts";
 import { ApiError } from "../client/errors.ts";
 import { ID_PREFIXES, kindOfId, nounOfId } from "../contract/ids.ts";
-import { withArticle } from "../contract/resources.ts";
+import { kindsWith, pathOf, withArticle } from "../contract/resources.ts";
+import type { RequestLog } from "../contract/schemas/request-log.ts";
+import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { listed } from "../contract/words.ts";
 import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
 import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
+import { ofMissing } from "../explain/missing.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
 import { mapTexts } from "./terminal/json.ts";
 
@@ -58,6 +61,24 @@ export async function explain(
     operation: chain.operation ?? null,
   };
   return { chain, explanation };
+}
+
+/** Returns that a missing object was deleted or reset, and how to see more; undefined if nothing is known about it. */
+export async function removalOf(client: Client, id: string, isLive: boolean): Promise<string | undefined> {
+  const kind = kindsWith("command").find((one) => one === kindOfId(id));
+  if (kind === undefined) return undefined;
+  const api = apiOf(client);
+  const query = new URLSearchParams({ path: `${pathOf(kind)}/${id}`, method: "DELETE", status: "2xx", limit: "1" });
+  const [deletions, clock] = await Promise.all([
+    api.get(`${pathOf("request_log")}?${query.toString()}`) as Promise<{ data: RequestLog[] }>,
+    isLive ? undefined : (api.get(pathOf("test_clock")) as Promise<TestClock>),
+  ]);
+  const [deletion] = deletions.data;
+  const now = clock === undefined ? Date.now() : Date.parse(clock.now);
+  const missing = { id, kind, isLive, now, deletion, resetAt: clock?.reset_at ?? null, newest: undefined };
+  const { summary, action, fix } = ofMissing(missing, (timestamp) => timestamp);
+  if (!/ was (?:deleted|reset) /.test(summary) || fix === null) return undefined;
+  return `It${summary.slice(summary.indexOf(id) + id.length)}.\n${action}: ${fix}`;
 }
 
 export function apiOf(client: Client): ChainApi {

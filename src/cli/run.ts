@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type Command, CommanderError } from "commander";
-import { ApiError } from "../client/errors.ts";
+import { ApiError, orIfFailed } from "../client/errors.ts";
 import {
   commandNamed,
   explainQuotes,
@@ -120,10 +120,11 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
   let operands: readonly string[] = [];
   let own = args;
   let changes: readonly string[] = [];
+  let context: Context | undefined;
   try {
     // Parses the global flags and finds the command before any of it is loaded.
     operands = program.parseOptions([...args]).operands;
-    const context = await Context.create(io, globalsFor(program, operands));
+    context = await Context.create(io, globalsFor(program, operands));
     ({ changes } = context.output);
     let programArgs: readonly string[];
     [own, programArgs] = splitAtProgram(args, operands);
@@ -132,11 +133,22 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
     await showUpdateNotice(context);
   } catch (error) {
     if (error instanceof ApiError) nameFlags(error, commandNamed(program, operands));
+    if (error instanceof ApiError && error.status === 404) await explainRemoval(error, context);
     if (error instanceof CommanderError && isHelpShown(error)) return;
     const failure =
       error instanceof CommanderError ? usageErrorOf(error, program, operands) : afterChanges(error, changes);
     throw explainQuotes(pointToHelp(failure, commandNamed(program, operands)), own);
   }
+}
+
+/** If what is missing was deleted or reset, says so instead of where else it may be. */
+async function explainRemoval(error: ApiError, context: Context | undefined): Promise<void> {
+  const [, id] = /^The [\w ]+ "(\w+)" does not exist(?!.*This is the ID of)/.exec(error.message) ?? [];
+  if (context === undefined || id === undefined) return;
+  const { removalOf } = await import("./explanation.ts");
+  const client = await context.client();
+  const removal = await orIfFailed(removalOf(client, id, context.globals.live), () => undefined);
+  if (removal !== undefined) error.hint = removal;
 }
 
 /**

@@ -133,6 +133,7 @@ describe("service customers get, update, delete", () => {
     const { exitCode, stdout, stderr } = await service(["customers", "get", id]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toContain("404 not_found");
+    expect(stderr).toMatch(/^It was deleted from the sandbox at \S+Z\.\n.*: service logs get req_\w+\n$/m);
   });
 
   it("requires --yes for a deletion in live mode without a terminal", async () => {

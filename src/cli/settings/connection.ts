@@ -189,8 +189,7 @@ export function startHint({ baseUrl }: Pick<Connection, "baseUrl">): string {
 
 /** Returns how to find what a message of the platform calls missing; undefined if it names no ID. */
 export function missingHint(message: string, { environment }: Pick<Connection, "environment">): string | undefined {
-  const [, id] = /^The [\w ]+ "(\w+)" does not exist/.exec(message) ?? [];
-  const found = lookUp(id);
+  const found = lookUp(/^The [\w ]+ "(\w+)" does not exist/.exec(message)?.[1]);
   if (found === undefined) return undefined;
   const { noun, nouns, command, list } = found;
   const flag = environment === "live" ? " --live" : "";

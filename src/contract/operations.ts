@@ -535,6 +535,7 @@ const ENTRIES = {
   getIdentity: {
     route: "GET /v1/me",
     summary: "Retrieve the owner of the credential",
+    details: "`service whoami --json` also prints `cli`: the profile, the URL and the source of the credential.",
     response: Identity,
     command: "service whoami",
   },

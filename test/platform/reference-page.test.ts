@@ -152,6 +152,17 @@ describe("the API reference", () => {
       );
   });
 
+  it("shows what the command of a list prints with its sample", async () => {
+    await open("/reference/customers#listCustomers");
+    const list = page.locator("#listCustomers");
+    await list.getByRole("button", { name: "CLI" }).click();
+    const output = list.locator(".panel", { hasText: "Output of the command" }).locator("pre");
+    expect(JSON.parse((await output.textContent())!)).toEqual([expect.objectContaining({ object: "customer" })]);
+    expect(await list.getByText("200 OK").isVisible()).toBe(false);
+    await list.getByRole("button", { name: "cURL" }).click();
+    expect([await output.isVisible(), await list.getByText("200 OK").isVisible()]).toEqual([false, true]);
+  });
+
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
     await open("/reference/customers#createCustomer");
     const form = page.locator("#createCustomer form");

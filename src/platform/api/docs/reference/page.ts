@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
-import { commandPath, exampleId, operationCommand, requestSamples, type Sample } from "./samples.ts";
+import { commandPath, exampleId, operationCommand, outputOf, requestSamples, type Sample } from "./samples.ts";
 import { onPlatform } from "../../../../contract/shell-command.ts";
 import { html, type Html } from "../../../http/pages/html.ts";
 import {
@@ -278,7 +278,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
           ? samplePanel("Request", requestSamples(operation, baseUrl), !isStream)
           : body !== undefined && bodyPanel(body.example)
       }
-      ${responsePanel(operation.success)} ${errorPanel(operation, baseUrl)}
+      ${responsePanels(operation)} ${errorPanel(operation, baseUrl)}
     </div>
   </article>`;
 }
@@ -363,6 +363,17 @@ function parameterLists(
 
 function bodyPanel(example: unknown): Html {
   return panel("Body", html`<pre tabindex="0"><code>${json(example)}</code></pre>`, true);
+}
+
+/** The response, and what the command prints of it if that is not the same. */
+function responsePanels(operation: Operation): Html {
+  const output = outputOf(operation);
+  const response = responsePanel(operation.success);
+  if (output === undefined) return response;
+  return html`<div data-sample="curl node">${response}</div>
+    <div data-sample="cli">
+      ${panel("Output of the command", html`<pre tabindex="0"><code>${json(output)}</code></pre>`, true)}
+    </div>`;
 }
 
 function responsePanel({ status, example, mediaType }: Operation["success"]): Html {

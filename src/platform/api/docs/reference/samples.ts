@@ -142,6 +142,12 @@ export function operationCommand(operation: {
   return { text: ["service", resource.command.name, verb, ...(takesId ? ["{id}"] : [])].join(" "), isExample: false };
 }
 
+/** Returns what the command for an operation prints, if that is not the response: a list without its page. */
+export function outputOf({ operationId: name, method, path, success }: Operation): object | undefined {
+  const { object, data } = (success.example ?? {}) as { object?: string; data?: object };
+  return object === "list" && operationCommand({ name, method, path }) !== undefined ? data : undefined;
+}
+
 /** Returns the path of a command without its arguments, such as `service orders create`. */
 export function commandPath(command: string): string {
   return /^service( [a-z-]+){1,2}(?= |$)/.exec(command)![0];

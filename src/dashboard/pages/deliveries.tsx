@@ -71,8 +71,7 @@ function DeliveryList() {
   const { status, endpoint, code, about, ...others } = own;
   // Deliveries name no object: they are found by its events.
   const kind = OBJECT_KINDS.find((known) => about.startsWith(RESOURCES[known].prefix));
-  const found = useEventsAbout(kind ?? "customer", kind && about).events;
-  const events = found?.map(({ id }) => id);
+  const events = useEventsAbout(kind && about).found?.events.map(({ id }) => id);
   const query = kind === undefined ? others.query : (events?.join(",") ?? "");
   const filters = { status, endpoint, code, ...others, query };
   const isKnown = kind === undefined || events !== undefined;

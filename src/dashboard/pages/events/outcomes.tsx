@@ -11,7 +11,7 @@ import { dropOldest, useRedraw } from "../../api/store.ts";
 import { None, Unknown } from "../../components/values.tsx";
 import { count } from "../../format.ts";
 import { environment } from "../../router.tsx";
-import { timeBefore } from "./find.ts";
+import { type FoundEvents, timeBefore } from "./find.ts";
 
 /** The delivery of an event that counts for each of its receivers. */
 type Outcome = readonly Delivery[];
@@ -153,7 +153,7 @@ export function isInState(
 
 /** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
 export function OutcomeOf(props: {
-  event: SentEvent | readonly SentEvent[] | undefined;
+  event: SentEvent | FoundEvents | undefined;
   /** Those that may have missed it. */
   endpoints: readonly WebhookEndpoint[] | undefined;
   /** Why there is none. */
@@ -162,7 +162,8 @@ export function OutcomeOf(props: {
   isShort?: boolean;
 }) {
   const { event, endpoints, notSent = "Not sent", isShort = false } = props;
-  const events = event && [event].flat();
+  const found = event !== undefined && "id" in event ? { events: [event], areAll: true } : event;
+  const events = found?.events;
   const deliveries = events && deliveriesOf(events.map(({ id }) => id));
   if (events === undefined || deliveries === undefined || endpoints === undefined) return <Unknown />;
   // They are older than 30 days, or than what was searched.
@@ -203,7 +204,7 @@ export function OutcomeOf(props: {
         <span>{all[0]}</span>
       ) : (
         <>
-          <span>{`${count(delivered)} of ${count(all.length)}`}</span>
+          <span>{`${count(delivered)} of ${found?.areAll === true ? "" : "the newest "}${count(all.length)}`}</span>
           <span class="soft of-total" title={others.join("").slice(" · ".length)}>
             {delivered === all.length ? " delivered" : isShort ? others[0] : others.join("")}
           </span>

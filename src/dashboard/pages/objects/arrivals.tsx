@@ -1,20 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
-import {
-  type Field,
-  nounOf,
-  nounsOf,
-  OBJECT_KINDS,
-  type ObjectKind,
-  pathOf,
-  resourceOf,
-} from "../../../contract/resources.ts";
+import { type Field, nounOf, nounsOf, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { type ReceiverState, stateOf, tallyOf } from "../../../explain/states.ts";
-import { useCall, withQuery } from "../../api/call.ts";
+import { useCall } from "../../api/call.ts";
 import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoints.ts";
-import type { Item } from "../../api/objects.ts";
 import { follow } from "../../api/live.ts";
 import { Table } from "../../components/table.tsx";
 import { Status, Unknown } from "../../components/values.tsx";
@@ -24,11 +15,9 @@ import { isNotSent, outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { RetryEach } from "../bulk.tsx";
 import { EnableDialog } from "../enable.tsx";
-import { type EventsOf, findEvents } from "../events/find.ts";
+import { type EventsOf, findEvents, type FoundEvents } from "../events/find.ts";
 import { deliveriesOf, endpointsThatMissed, statesOfEvent } from "../events/outcomes.tsx";
 
-/** The newest objects that refer to the object, whose events are found by their IDs: so are those of what refers to them. */
-const MAX_OBJECTS = 20;
 /** While events happen, they are read this often. */
 const PAUSE_MILLISECONDS = 3000;
 
@@ -43,30 +32,20 @@ export function referringKinds(kind: ObjectKind): (readonly [kind: ObjectKind, f
 
 /** The newest events about an object and what refers to it, such as a customer's orders and their payments. */
 export interface AboutObject {
-  events: readonly ListedEvent[] | undefined;
+  found: FoundEvents<ListedEvent> | undefined;
   /** The events of an object, and of what refers to it. */
   eventsOf: EventsOf;
 }
 
 /** Reads the events about an object, again while events happen. */
-export function useEventsAbout(
-  kind: ObjectKind,
-  id: string | undefined,
-  onFound?: (events: readonly string[]) => void,
-): AboutObject {
+export function useEventsAbout(id: string | undefined, onFound?: (events: readonly string[]) => void): AboutObject {
   const call = useCall();
-  const [found, setFound] = useState<readonly ListedEvent[]>();
+  const [found, setFound] = useState<FoundEvents<ListedEvent>>();
   useEffect(() => {
     if (id === undefined) return undefined;
     let isCurrent = true;
     const read = async () => {
-      const lists = await Promise.all(
-        referringKinds(kind).map(([other, field]) =>
-          call<{ data: Item[] }>("GET", withQuery(pathOf(other), { [field]: id, limit: MAX_OBJECTS })),
-        ),
-      );
-      const ids = [id, ...lists.flatMap(({ data }) => data.map((item) => item.id))];
-      const events = await findEvents(call, ids);
+      const events = await findEvents(call, [id]);
       if (isCurrent) setFound(events);
     };
     const readNow = () => {
@@ -83,10 +62,14 @@ export function useEventsAbout(
       stop();
     };
   }, [id]);
-  useEffect(() => onFound?.(found?.map((event) => event.id) ?? []), [found]);
+  useEffect(() => onFound?.(found?.events.map((event) => event.id) ?? []), [found]);
   return {
-    events: found,
-    eventsOf: (object) => found?.filter(({ data }) => Object.values(data?.object ?? {}).includes(object)),
+    found,
+    eventsOf: (object) =>
+      found && {
+        events: found.events.filter(({ data }) => Object.values(data?.object ?? {}).includes(object)),
+        areAll: found.areAll,
+      },
   };
 }
 
@@ -109,11 +92,11 @@ function commonStatus(deliveries: readonly Delivery[]): { status?: string } {
 const WAIT_MILLISECONDS = 1500;
 
 /** Returns true once it is known what arrived, or takes too long. */
-export function useIsSettled({ events }: AboutObject): boolean {
+export function useIsSettled({ found }: AboutObject): boolean {
   const [isLate, setLate] = useState(false);
   const [wasKnown, setKnown] = useState(false);
   const { items: endpoints } = useEndpoints();
-  const deliveries = events && deliveriesOf(events.map((event) => event.id));
+  const deliveries = found && deliveriesOf(found.events.map((event) => event.id));
   const isKnown = deliveries !== undefined && endpoints !== undefined;
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), WAIT_MILLISECONDS);
@@ -126,12 +109,13 @@ export function useIsSettled({ events }: AboutObject): boolean {
 }
 
 /** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */
-export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id: string; about: AboutObject }) {
+export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id: string; about: AboutObject }) {
   const { items: endpoints } = useEndpoints();
-  const all = events && deliveriesOf(events.map((event) => event.id));
-  if (events === undefined || all === undefined || endpoints === undefined) {
+  const all = found && deliveriesOf(found.events.map((event) => event.id));
+  if (found === undefined || all === undefined || endpoints === undefined) {
     return <div class="answer unknown long" />;
   }
+  const { events, areAll } = found;
   const missing = all.filter(({ status }) => status !== "succeeded");
   const noun = nounOf(kind);
   const referring = referringKinds(kind).map(([other]) => other);
@@ -149,7 +133,8 @@ export function Arrivals({ kind, id, about: { events } }: { kind: ObjectKind; id
       <section class={missing.length + missed.length > 0 ? "answer bad" : "answer"} aria-label="Webhooks">
         <p>{arrivalInWords(states, noun, disabled.length)}</p>
         <p class="evidence">
-          Counted over {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
+          Counted over {areAll ? "" : "the newest "}
+          {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
           {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
           {newest === undefined ? (
             <Link href={hrefOf("why", missed[0]?.event.id ?? id)}>Explain</Link>

@@ -40,7 +40,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
   const { explanation, error, again } = useExplanation(isRoot ? undefined : data && id);
   const readOutcomes = useOutcomes();
-  const about = useEventsAbout(kind, isRoot ? data && id : undefined, readOutcomes);
+  const about = useEventsAbout(isRoot ? data && id : undefined, readOutcomes);
   const isSettled = useIsSettled(about);
   // What each receiver needs comes before the picture.
   const hasCauses = explanation?.findings[0]?.code === "undelivered";

@@ -119,9 +119,9 @@ function lastEventColumn(eventsOf: EventsOf): Column<Item> {
     label: "Last event",
     from: "desktop",
     cell: ({ id }) => {
-      const events = eventsOf(id);
-      if (events === undefined) return <Unknown />;
-      const last = events
+      const found = eventsOf(id);
+      if (found === undefined) return <Unknown />;
+      const last = found.events
         .map((event) => event.id)
         .toSorted()
         .at(-1);
@@ -159,7 +159,7 @@ export function ObjectTable(props: {
   const read = useEventsOf(given === undefined ? items.map(({ id }) => id) : [], readOutcomes);
   const eventsOf = given ?? read;
   const webhooks = ({ id }: Item) => <OutcomeOf event={eventsOf(id)} endpoints={endpoints} isShort />;
-  const inState = state === "" ? [] : items.map(({ id }) => isInState(eventsOf(id), endpoints, state));
+  const inState = state === "" ? [] : items.map(({ id }) => isInState(eventsOf(id)?.events, endpoints, state));
   const isUnknown = inState.includes(undefined);
   const shown = state === "" ? items : items.filter((_item, index) => inState[index] === true);
   const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);

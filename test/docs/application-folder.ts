@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,7 +37,12 @@ export function install(folder: string, packages: readonly string[]): void {
     const source = name === "service-cli" ? root : join(root, "node_modules", name);
     if (!existsSync(source)) throw new Error(`The tests have no package ${name}`);
     link(source, join(folder, "node_modules", name));
-    if (name === "service-cli") link(join(root, "bin/service.js"), join(folder, "node_modules/.bin/service-cli"));
+    const { bin } = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as {
+      bin?: string | Record<string, string>;
+    };
+    const commands = typeof bin === "string" ? { [name]: bin } : (bin ?? {});
+    for (const [command, file] of Object.entries(commands))
+      link(join(source, file), join(folder, "node_modules/.bin", command));
   }
 }
 

@@ -44,10 +44,10 @@ export function filesOf(page: string): Map<string, string> {
   );
 }
 
-/** Returns the packages that commands, or a package.json, install. */
-export function packagesIn({ language, text }: Block): string[] {
+/** Returns the packages that commands, or a package.json, install, except those that the tests do not have. */
+export function packagesIn({ language, note, text }: Block): string[] {
   if (language === "json") return Object.keys((JSON.parse(text) as { dependencies?: object }).dependencies ?? {});
-  if (language !== "sh") return [];
+  if (language !== "sh" || note.startsWith("needs the package")) return [];
   return [...text.matchAll(/npm install ([^\n&#]+)/g)].flatMap(([, names]) =>
     names!
       .trim()

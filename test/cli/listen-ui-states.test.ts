@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import type { Screen, ScreenOptions } from "../support/screen.ts";
 import { listenOnScreen } from "./support/listen-screen.ts";
@@ -56,6 +57,21 @@ describe("the screen of service listen", () => {
     screen.type("p");
     await screen.shows("1 forwarded");
     expect(screen.text()).not.toContain("Not sent yet");
+  });
+
+  it("gives way to a later failure: the result of a resend, and a hint about another receiver", async () => {
+    const port = await freePort();
+    receiver.react({ status: 500, body: "out of stock" });
+    const screen = await listen(["--route", `customer.created=127.0.0.1:${port}`]);
+    await screen.shows(`Nothing listens on 127.0.0.1:${port} yet.`);
+    await trigger("webhook_endpoint.ping");
+    await screen.shows("out of stock");
+    screen.type("r");
+    await screen.shows("Resent 1: 500");
+    expect(screen.text()).not.toContain("out of stock");
+    await trigger("webhook_endpoint.ping");
+    screen.type("G");
+    await screen.shows("out of stock");
   });
 
   it("closes its help on q, as its keys say", async () => {

@@ -127,7 +127,7 @@ function paneLines(model: Model, { width, height }: { width: number; height: num
 
 function listLines(model: Model, { width, height }: { width: number; height: number }): Line[] {
   const { shown, line, position, count } = model.window();
-  const newer = count - 1 - position;
+  const newer = count - (position - line) - shown.length;
   const place = newer > 0 ? `${grouped(newer)} newer ↓` : "";
   const room = width - widthOf(place);
   const columns = columnsOf(model.history.rows, width);

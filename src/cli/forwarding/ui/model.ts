@@ -6,7 +6,7 @@ import type { EnvironmentClock } from "../../environment-time.ts";
 import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Span } from "../../terminal/styles.ts";
-import { gapText, othersText, resetText, restoredText } from "../lines.ts";
+import { gapText, hasFailed, othersText, resetText, restoredText } from "../lines.ts";
 import { detailsOf } from "./details.ts";
 import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
@@ -20,8 +20,8 @@ export interface Message {
   text: string;
   style: "good" | "warn" | "bad" | undefined;
   until: number;
-  /** The receiver that the message is about. The message is outdated once this receiver responds. */
-  receiver?: string;
+  /** Returns true for a report after which the message is outdated, or hides what is more important. */
+  outdatedBy?: ((report: Report) => boolean) | undefined;
   /** True if the message is about other sessions. It is outdated once they end. */
   isAboutOthers?: boolean;
 }
@@ -123,6 +123,7 @@ export class Model {
 
   /** Records a report. */
   apply(report: Report, now: number): void {
+    if (this.message?.outdatedBy?.(report)) this.message = undefined;
     switch (report.event) {
       case "received":
         this.history.received(report, this.#isForwarded(report.type), now);
@@ -143,7 +144,7 @@ export class Model {
       }
       case "restored":
         this.lost = undefined;
-        return this.say(`Reconnected ${restoredText(report)}`, "good");
+        return this.say(`Reconnected ${restoredText(report)}`, "good", ({ event }) => event === "received");
       case "gap":
         this.history.dropWaiting(report.dropped ?? []);
         return this.say(gapText(report), "bad");
@@ -151,9 +152,7 @@ export class Model {
         this.history.dropWaiting(report.dropped);
         return this.say(resetText(report), "warn");
       case "hint":
-        this.say(report.message, "warn");
-        this.message!.receiver = report.url.origin;
-        return;
+        return this.say(report.message, "warn", (later) => isSuperseded(report.url, later));
       case "joined":
         return this.sayOthers(report.others);
       case "left":
@@ -167,13 +166,12 @@ export class Model {
     }
   }
 
-  /** Drops a message that is no longer true, and offers to resend what failed while the receiver was down. */
+  /** Offers to resend what failed while the receiver was down. */
   #notice({ status, url }: ForwardedReport): void {
     if (status === undefined) return void this.#down.add(url.origin);
-    if (this.message?.receiver === url.origin) this.message = undefined;
     if (!this.#down.delete(url.origin)) return;
     const failed = this.failed().shown.length;
-    if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`);
+    if (failed > 0) this.say(`${failed} failed; R resends ${failed === 1 ? "it" : "them"}`, undefined, isFailure);
   }
 
   /** Shows how the receiver responded to resends, because the filter may hide their rows. */
@@ -184,7 +182,9 @@ export class Model {
     const total = counts.reduce((sum, [, count]) => sum + count, 0);
     const results = counts.map(([text, count]) => (total === 1 ? text : `${count} × ${text}`));
     const how = this.#howResent;
-    this.say(total === 1 && how !== "" ? `Resent ${id}${how} (${result})` : `Resent ${total}: ${results.join(", ")}`);
+    const text =
+      total === 1 && how !== "" ? `Resent ${id}${how} (${result})` : `Resent ${total}: ${results.join(", ")}`;
+    this.say(text, undefined, isFailure);
   }
 
   /** Says that other sessions listen to the same events. */
@@ -194,10 +194,10 @@ export class Model {
     this.message!.isAboutOthers = true;
   }
 
-  /** Shows a message for a few seconds. */
-  say(text: string, style?: Message["style"]): void {
+  /** Shows a message for a few seconds, or until it is outdated. */
+  say(text: string, style?: Message["style"], outdatedBy?: Message["outdatedBy"]): void {
     const until = this.clock.realNow() + (style === "warn" || style === "bad" ? WARNING_MS : MESSAGE_MS);
-    this.message = { text: capitalized(printable(text)), style, until };
+    this.message = { text: capitalized(printable(text)), style, until, outdatedBy };
   }
 
   /** Selects an older (negative) or newer row. After the newest row, the selection follows new rows. */
@@ -303,4 +303,15 @@ export class Model {
     const { target, routes } = this.feed.receivers;
     return target !== undefined || routes.some(({ subscription }) => matchesSubscriptions([subscription], type));
   }
+}
+
+/** Returns true for an event that failed. Its row says why, where a message would hide it. */
+function isFailure(report: Report): boolean {
+  return report.event === "forwarded" && hasFailed(report);
+}
+
+/** Returns true if the receiver of a hint has responded, or another one has failed. */
+function isSuperseded(receiver: URL, report: Report): boolean {
+  if (report.event !== "forwarded") return false;
+  return report.url.origin === receiver.origin ? report.status !== undefined : isFailure(report);
 }

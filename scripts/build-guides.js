@@ -203,8 +203,17 @@ function prepare(tokens, { file, text }, { anchors, errors, operations, inProjec
       // Readers copy commands from the text, too, where most Linux systems have another program of this name.
       if (child.type === "code_inline" && tokens[i - 1].type !== "heading_open")
         child.content = inProject(child.content);
+      if (child.type === "code_inline" && tokens[i - 1].type === "paragraph_open")
+        [child.type, child.content] = ["html_inline", codeOf(child.content)];
     }
   }
+}
+
+/** Renders code in a sentence: in one line if it is short, otherwise with its first two words and its flags in one each. */
+function codeOf(text) {
+  const parts = text.split(/(^.{1,24}$|^\S{1,12} \S{1,12}(?= )|(?<!\S)(?=\S{1,28}(?!\S))\S*-\S*)/);
+  const words = parts.map((part, at) => (at % 2 === 1 ? `<span class="word">${escape(part)}</span>` : escape(part)));
+  return `<code>${words.join("")}</code>`;
 }
 
 /** Names the columns of cells, because a phone shows each row as a list. Two columns, or a description, need no name. */
@@ -332,5 +341,5 @@ function titleOf(text) {
 }
 
 function escape(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

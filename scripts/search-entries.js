@@ -27,7 +27,12 @@ export function searchEntries(
     ...OPERATIONS.map(({ summary, details = "", method, path }) => {
       const route = `${method} ${path}`;
       const { labels } = RESOURCES[kindOfPath(path)];
-      return { title: summary, page: `API: ${labels}`, url: operations.get(route), words: `${details} ${route}` };
+      return {
+        title: summary,
+        page: `API: ${labels}`,
+        url: operations.get(route),
+        words: `${plain(details)} ${route}`,
+      };
     }),
     ...EVENT_TYPES.map((type) => {
       const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());

@@ -50,7 +50,7 @@ describe("the guides at /docs/guides", () => {
     const guides = [...home.matchAll(/href="([\w-]+\.html)"/g)].map(([, name]) => `/docs/guides/${name}`);
     const problems = Object.keys(ERRORS).map((code) => `/problems/${code}`);
     const texts = await Promise.all([...new Set(guides), ...problems, "/docs"].map(textOf));
-    const prose = texts.join("").replaceAll(/<(h[1-4])\b.*?<\/\1>/gs, "");
+    const prose = texts.join("").replaceAll(/<(h[1-4])\b.*?<\/\1>|<\/?span[^>]*>/gs, "");
     expect(prose.match(/<code>service [^<]*/g)).toBeNull();
     expect(prose).toContain("<code>npx service-cli why &lt;id&gt;</code>");
   });
@@ -232,6 +232,39 @@ describe("the guides at /docs/guides", () => {
     await item.click();
     await phone.waitForURL(/troubleshooting\.html$/);
     await context.close();
+  });
+
+  it("have search results without markup", async () => {
+    const entries = (await (await fetch(`${platform.baseUrl}/docs/guides/search.json`)).json()) as { words: string }[];
+    expect(entries.filter(({ words }) => words.includes("`"))).toEqual([]);
+  });
+
+  inChromium("show each line of a program as one line, and no flag in two lines", async () => {
+    /** Returns the pieces of code that are in more than one line. */
+    const broken = async (name: string, width: number, code: string, piece: RegExp) => {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(`${platform.baseUrl}/docs/guides/${name}`);
+      await page.locator("#search input").waitFor();
+      return page.evaluate(`(() => {
+        const found = [];
+        for (const part of document.querySelectorAll(${JSON.stringify(code)})) {
+          const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+          for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+            for (const { 0: piece, index } of text.data.matchAll(${piece})) {
+              const range = document.createRange();
+              range.setStart(text, index);
+              range.setEnd(text, index + piece.length);
+              if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(piece);
+            }
+          }
+        }
+        return found;
+      })()`);
+    };
+    expect(await broken("quick-start.html", 1280, "pre .language-js", /.+/g)).toEqual([]);
+    expect(await broken("tutorial.html", 1280, "pre .language-js", /.+/g)).toEqual([]);
+    expect(await broken("stripe-cli.html", 390, ":is(p, li) code", /--[\w-]+/g)).toEqual([]);
+    expect(await broken("quick-start.html", 1280, ":is(p, li) code", /npm ci/g)).toEqual([]);
   });
 
   inChromium("are free of axe violations and never scroll sideways, wide and narrow", async () => {

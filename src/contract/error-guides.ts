@@ -93,7 +93,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "For example, customers are updated with `PATCH`, not with `PUT`.",
     remedy: "Use one of the methods in the `Allow` header.",
     guide: "[Using the API](using-the-api.md)",
-    example: { detail: "PUT is not allowed for this path. Allowed: GET, PATCH, DELETE." },
+    example: { detail: "PUT is not allowed for this path. Allowed: DELETE, GET, HEAD, OPTIONS, PATCH." },
   },
   upgrade_required: {
     meaning: "This path accepts only WebSocket connections.",

@@ -88,6 +88,7 @@ describe("service expect", () => {
     const { exitCode, stderr } = await assertThat("payment.failed", ...SHORT, ...create);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Other events received: 1 × order.created");
+    expect(stderr).toContain("To list them: service events list --type payment.failed --since 1h");
   });
 
   it("accepts a jq expression as a condition", async () => {

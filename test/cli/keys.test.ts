@@ -48,6 +48,11 @@ describe("service keys create", () => {
     expect(await statusWith(created["key"])).toBe(200);
   });
 
+  it("says in its usage that it requires scopes or full access", async () => {
+    const { stdout } = await service("keys", "create", "--help");
+    expect(stdout).toContain("service keys create (--scope <scopes> | --full-access) [options]");
+  });
+
   it("creates a full-access key without --scope, and a live one with --live", async () => {
     const { args, env } = live(["keys", "create", "--full-access", "--json"]);
     const { stdout } = await runCli(args, { env });

@@ -85,7 +85,7 @@ interface Change {
   further?: readonly Flag[];
 }
 
-interface Creation<Item> extends Change {
+interface Creation<Item> extends Change, Pick<CommandDefinition, "usage"> {
   /** Called before anything is created; may add flags. */
   check?: (flags: Flags, context: Context) => void | Promise<void>;
   /** Prints the new object (default: as in its view). */
@@ -99,7 +99,7 @@ export function createVerb<Item extends { id: string }>(
   creation: Creation<Item>,
 ): CommandDefinition {
   const { view } = resource;
-  const { about = `Create ${withArticle(view.noun)}`, examples, further = [], check } = creation;
+  const { about = `Create ${withArticle(view.noun)}`, usage, examples, further = [], check } = creation;
   const { show = (created: Item, { output }: Context) => output.object(created, view) } = creation;
   const own = inputFieldsOf(kind).map(([name, field]) => ({
     ...flagOf(name, field, field.about),
@@ -109,6 +109,7 @@ export function createVerb<Item extends { id: string }>(
   return {
     name: "create",
     about,
+    ...(usage !== undefined && { usage }),
     options: [...own, ...further, IDEMPOTENCY_KEY],
     dryRun: true,
     fields: "secret" in RESOURCES[kind] ? withSecret(kind as KindWith<"secret">, view) : view,

@@ -1,9 +1,17 @@
+import { shellCommand } from "../../contract/shell-command.ts";
 import { UsageError, UserError } from "../errors.ts";
 
 /** Runs a jq expression on a value. Strings are printed raw, each result on its own line. Throws UserError. */
 export async function filterWithJq(value: unknown, expression: string): Promise<string> {
   return await run(JSON.stringify(value), expression, (problem, cause) => {
-    return new UserError(problem, { code: "jq_failed", cause });
+    const isOfItems = Array.isArray(value) && expression.startsWith(".") && problem.includes("Cannot index array with");
+    return new UserError(problem, {
+      code: "jq_failed",
+      cause,
+      ...(isOfItems && {
+        hint: shellCommand`The output is an array. For each of its items: --jq ${`.[]${expression}`}`,
+      }),
+    });
   });
 }
 

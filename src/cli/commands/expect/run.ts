@@ -133,7 +133,7 @@ function messageOf(code: FailureCode, { expectation, matching, deliveries }: Wat
 }
 
 /** The hint of a failure: the nearest event, the difference, and the next command. */
-function hintLines({ code, deliveries, nearest, others, events }: ExpectationReport): string[] {
+function hintLines({ type, code, deliveries, nearest, others, events }: ExpectationReport): string[] {
   const lines: string[] = [];
   if (nearest !== null) {
     lines.push(`Closest event: ${nearest.event.id}`);
@@ -145,6 +145,10 @@ function hintLines({ code, deliveries, nearest, others, events }: ExpectationRep
   if (code === "event_not_seen" || code === "too_few_events") {
     if (received.length > 0) lines.push(`Other events received: ${received.join(", ")}`);
     else if (nearest === null && events.length === 0) lines.push("No events arrived.");
+    if (nearest === null)
+      lines.push(
+        shellCommand`Earlier events do not count. To list them: service events list --type ${type} --since 1h`,
+      );
   }
   const failure = deliveries.find(({ status }) => status !== "succeeded");
   const subject = failure?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);

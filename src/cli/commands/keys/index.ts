@@ -130,6 +130,7 @@ export const command: CommandDefinition = {
         "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
         "service keys create --name ci --scope listen:read --json --jq .key > key.txt",
       ],
+      usage: "(--scope <scopes> | --full-access) [options]",
     }),
     listVerb(KEYS, {
       filters: [],

@@ -53,6 +53,7 @@ export const command: CommandDefinition = {
   ],
   fields: EXPLANATION,
   examples: [
+    "service why   # what failed last",
     "service why evt_4Vf8aTqz0bKm2sNw9XyRcd",
     "service why req_4Vf8aTqz0bKm2sNw9XyRcd",
     "service why dlv_4Vf8aTqz0bKm2sNw9XyRcd --json --jq .cause",

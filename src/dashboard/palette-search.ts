@@ -80,7 +80,9 @@ export function useFound(text: string): Found | undefined {
       };
       const commands = items.slice(0, FOUND_PER_KIND).map((item): Command => {
         const name = item["name"];
-        const note = [typeof name === "string" ? name : "", item["status"]].filter(Boolean).join(" · ");
+        // Two orders of an amount differ by their IDs.
+        const end = kind === "customer" ? "" : `…${item.id.slice(-6)}`;
+        const note = [typeof name === "string" ? name : "", item["status"], end].filter(Boolean).join(" · ");
         return {
           group: "Objects",
           label: titleOf(kind, item),

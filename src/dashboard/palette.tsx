@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { EVENT_TYPES } from "../contract/event-types.ts";
 import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { inProject } from "../contract/shell-command.ts";
@@ -43,8 +44,9 @@ function actionsOfPage(): Command[] {
     .map((button) => ({ group: "This page", label: button.textContent.trim(), run: () => button.click() }));
 }
 
-/** Returns a question with `since 14:00` as the filter `since:14:00`. */
+/** Returns a question with `since 14:00` as the filter `since:14:00`, and the code of an error as `code:500`. */
 function withTerms(wanted: string): string {
+  if (/^[45]\d\d$/.test(wanted)) return `code:${wanted}`;
   const [, since] = /\bsince (\S+)$/i.exec(wanted.replace(/\?$/, "")) ?? [];
   return since !== undefined && TIME.test(since) ? `since:${since}` : wanted;
 }
@@ -58,7 +60,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { items: known, error } = useEndpoints();
   const endpoints = known ?? [];
   const wanted = text.trim();
-  const asked = wanted.replace(/^why\s+/i, "");
+  const asked = wanted.replace(/^(why|explain)\s+|\s+why\??$/gi, "");
   const found = useFound(/\w:/.test(asked) ? "" : asked);
   const documented = useDocumentation(wanted);
   const other = environment.value === "live" ? "sandbox" : "live";
@@ -103,7 +105,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...[
       { label: "Retry deliveries", to: null },
       ...endpoints
-        .filter(({ status, health }) => status === "enabled" && health.failing_since !== null)
+        .filter(({ status }) => status === "enabled")
         .map((endpoint) => {
           const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
           return { label: `Retry deliveries to ${name}`, to: { id: endpoint.id, name, failingSince } };
@@ -134,13 +136,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ? []
       : (
           [
-            ["Advance the clock 1 hour", 3600],
-            ["Advance the clock 1 day", 86_400],
+            ["Advance the clock 1 hour", 3600, "+1h"],
+            ["Advance the clock 1 day", 86_400, "+1d"],
           ] as const
-        ).map(([label, seconds]): Command => ({
+        ).map(([label, seconds, short]): Command => ({
           group: "Commands",
           label,
-          aliases: "time skip",
+          aliases: `time skip ${short}`,
           run: () => (advanceBy.value = seconds),
         }))),
     ...(
@@ -160,14 +162,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
       group: "Endpoints",
       icon: "endpoints",
       label: `Test or ${endpoint.status === "enabled" ? "disable" : "enable"} ${nameOfEndpoint(endpoint)}`,
-      aliases: "send event ping endpoint",
+      aliases: `send event ping endpoint ${endpoint.status === "enabled" ? "" : "replay retry"}`,
       run: () => go(hrefOf("endpoints", endpoint.id)),
     })),
     { group: "Commands", label: `Switch to ${other}`, run: () => go(hrefOf(route.value.page, "", {}, other)) },
     ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];
-  const words = wordsOf(wanted);
+  const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
   const isMatch = ({ label, aliases = "" }: Command) => {
     const searched = `${label} ${aliases}`.toLowerCase();
     return words.every((word) => searched.includes(word));
@@ -180,6 +182,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...idCommands(asked),
     ...cliCommands(wanted),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
+    ...EVENT_TYPES.filter((type) => wanted.includes(".") && type.startsWith(wanted)).map((type): Command => ({
+      group: "Found",
+      label: `Events of type ${type}`,
+      icon: "events",
+      run: () => go(hrefOf("events", "", { type })),
+    })),
     ...matching,
     ...(found?.commands ?? []),
     ...documented,

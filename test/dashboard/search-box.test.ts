@@ -49,6 +49,24 @@ it("one search box finds objects, pages by other names, the page's actions, and 
     .getByRole("dialog", { name: /^Retry (failed )?deliveries/ })
     .getByRole("button", { name: "Cancel" })
     .click();
+  const first = page.locator("#command-0 .one-line");
+  await search("retry billing");
+  await expect.poll(() => first.textContent()).toBe("Retry deliveries to Billing");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Retry deliveries to Billing" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("h1:focus").waitFor();
+  for (const [text, command] of [
+    ["+1 d", "Advance the clock 1 day"],
+    ["503", "Deliveries: code:503"],
+    ["order.completed", "Events of type order.completed"],
+    ["explain person-42@", "person-42@example.com"],
+    ["person-42@ why", "person-42@example.com"],
+  ] as const) {
+    await search(text);
+    await expect.poll(() => first.textContent()).toBe(command);
+    await page.keyboard.press("Escape");
+  }
   await search("status:failed endpoint:billing");
   await option("Deliveries: status:failed endpoint:billing").click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();

@@ -30,6 +30,10 @@ export function Dialog(props: {
       // Removing an element from the page leaves the focus nowhere; its close event comes later, and adds nothing.
       isGone.current = true;
       dialog?.close();
+      // What had the focus may be gone as well: a command opens its page first.
+      if (document.activeElement?.matches("body, dialog *") === true) {
+        document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+      }
     };
   }, []);
   const stay = (event: Event) => {

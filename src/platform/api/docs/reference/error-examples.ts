@@ -70,9 +70,10 @@ function errorOf(code: ErrorCode, operation: DescribedOperation, id: string): Ap
   }
 }
 
-/** Returns the error of an empty body, a body with a wrong value, or a query with an unknown parameter. */
+/** Returns the error of an empty body, or of a body or query with a wrong value. */
 function invalidRequest({ body, query }: DescribedOperation): ApiError | undefined {
-  if (body === undefined) return thrownBy(() => compileQuery(query)("?unknown=true"));
+  if (body === undefined)
+    return thrownBy(() => compileQuery(query)(query && "limit" in query.properties ? "?limit=0" : "?unknown=true"));
   const { required = [], properties } = body as TSchema & { required?: string[]; properties: object };
   const [first = ""] = Object.keys(properties);
   const errors: FieldError[] = checkOf(body)(required.length > 0 ? {} : { [first]: 0.5 });

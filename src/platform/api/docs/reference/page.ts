@@ -303,7 +303,10 @@ function bodySection(documents: Documents, schema: Schema): Html {
 
 /** The errors of an operation besides those that any request can get, each with an example. */
 function errorPanel(operation: Operation, baseUrl: string): Html {
-  const codes = operation.errors.filter((code) => !GENERAL_ERRORS.includes(code));
+  const takesInput = operation.body !== undefined || operation.parameters.some((parameter) => parameter.in === "query");
+  const codes = operation.errors.filter(
+    (code) => !GENERAL_ERRORS.includes(code) && (takesInput || code !== "invalid_request"),
+  );
   const list = codes.map((code) => errorExample(code, operation.operationId, exampleId(operation), baseUrl));
   return panel(
     "Errors",

@@ -73,7 +73,8 @@ export async function buildGuides(root, folder) {
     ]),
   );
   for (const [i, page] of [home, ...pages].entries()) {
-    const tokens = markdown.parse(page.text, {});
+    const parsed = markdown.parse(page.text, {});
+    const tokens = page.file === "commands.md" ? parsed.flatMap(examplesOf) : parsed;
     prepare(tokens, page, { anchors, errors: ERRORS, operations, inProject });
     labelCells(tokens);
     const rendered = markdown.renderer.render(tokens, markdown.options, {});
@@ -214,6 +215,22 @@ function codeOf(text) {
   const parts = text.split(/(^.{1,24}$|^\S{1,12} \S{1,12}(?= )|(?<!\S)(?=\S{1,28}(?!\S))\S*-\S*)/);
   const words = parts.map((part, at) => (at % 2 === 1 ? `<span class="word">${escape(part)}</span>` : escape(part)));
   return `<code>${words.join("")}</code>`;
+}
+
+/** Returns the examples of a command as a block each, because readers copy one of them. Its comment is its caption. */
+function examplesOf(token) {
+  if (token.type !== "fence" || !token.info.startsWith("sh")) return [token];
+  return token.content
+    .trimEnd()
+    .split("\n")
+    .flatMap((line) => {
+      const [, typed = line, comment] = /^(.*?) +# (.*)$/.exec(line) ?? [];
+      const caption = new token.constructor("html_block", "", 0);
+      if (comment !== undefined) caption.content = `<p class="caption">${escape(comment)}:</p>\n`;
+      const example = new token.constructor("fence", "code", 0);
+      [example.info, example.content] = [token.info, `${typed}\n`];
+      return [caption, example];
+    });
 }
 
 /** Names the columns of cells, because a phone shows each row as a list. Two columns, or a description, need no name. */

@@ -194,6 +194,15 @@ describe("the guides at /docs/guides", () => {
     expect(titles).toContainEqual(["commands-listen.html", "listen"]);
   });
 
+  inChromium("copy one example of a command, without its comment", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(`${platform.baseUrl}/docs/guides/commands-serve.html`);
+    const example = page.locator(".caption", { hasText: "a platform for one test run:" }).locator("+ .block");
+    await example.getByRole("button", { name: "Copy" }).click();
+    await example.getByText("Copied").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("npx service-cli serve --ephemeral --port 0\n");
+  });
+
   inChromium("copy code, and link each heading", async () => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);

@@ -42,6 +42,8 @@ describe("service deliveries retry --failed", () => {
     status = 200;
     const retried = await json<BulkOperation>("deliveries", "retry", "--failed", "--endpoint", endpoint);
     expect(retried).toMatchObject({ type: "deliveries.retry", status: "succeeded", total: 3, done: 3, failed: 0 });
+    const chosen = ["--since", "1h", "--failed", "--yes", "--fields", "status,total"];
+    expect(await service(["events", "replay", ...chosen, "--endpoint", endpoint])).toMatchObject({ exitCode: 0 });
     await expect.poll(async () => (await deliveries("succeeded")).length).toBe(3);
     const again = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint]);
     expect(again).toEqual({ exitCode: 0, stdout: "", stderr: "No deliveries match.\n" });

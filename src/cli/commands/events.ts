@@ -10,7 +10,7 @@ import { UsageError, UserError } from "../errors.ts";
 import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
 import type { ResourceView } from "../terminal/view.ts";
-import { assertOneOrMany, type BulkFlags, bulkFlags, runBulk } from "../resource/bulk.ts";
+import { assertOneOrMany, BULK_FIELDS, type BulkFlags, bulkFlags, runBulk } from "../resource/bulk.ts";
 import { followList } from "../resource/follow.ts";
 import { EVENTS, objectOf } from "../resource/event-view.ts";
 import { callVerb, getVerb, IDEMPOTENCY_KEY, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
@@ -78,6 +78,7 @@ export const command: CommandDefinition = {
       ],
       dryRun: true,
       fields: REPLAY,
+      fieldsWith: BULK_FIELDS,
       examples: [
         `service events replay ${EVENTS.exampleId}`,
         `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,

@@ -8,7 +8,7 @@ import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EnvironmentClock, resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
-import type { Column, ResourceView } from "../terminal/view.ts";
+import type { Column, FieldNames, ResourceView } from "../terminal/view.ts";
 import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
 import { asks, confirmDestruction } from "./verbs.ts";
 
@@ -107,7 +107,8 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
       code: "bulk_incomplete",
     });
   }
-  output.success(`${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
+  output.success(`Queued ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
+  output.note("To see how the receivers respond: service deliveries list");
 }
 
 /** Returns the status in words: `finished` if some objects failed. */
@@ -203,3 +204,8 @@ const BULK_OPERATION: ResourceView<BulkOperation> = {
     CREATED_AT,
   ],
 };
+
+/** What `--fields` accepts with the flags that select many objects. */
+export const BULK_FIELDS: Readonly<Record<string, FieldNames>> = Object.fromEntries(
+  ["failed", "missed", "pending", "since", "until"].map((name) => [name, BULK_OPERATION]),
+);

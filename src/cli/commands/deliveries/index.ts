@@ -8,7 +8,7 @@ import { objectId } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { environmentNow } from "../../environment-time.ts";
-import { assertOneOrMany, type BulkFlags, bulkFlags, runBulk } from "../../resource/bulk.ts";
+import { assertOneOrMany, BULK_FIELDS, type BulkFlags, bulkFlags, runBulk } from "../../resource/bulk.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
 import { actionVerb, callVerb, IDEMPOTENCY_KEY, idOperand, listVerb, SEARCH_FILTERS } from "../../resource/verbs.ts";
@@ -125,6 +125,7 @@ export const command: CommandDefinition = {
       ],
       dryRun: true,
       fields: DELIVERIES.view,
+      fieldsWith: BULK_FIELDS,
       examples: [
         `service deliveries retry ${DELIVERIES.exampleId}`,
         "service deliveries retry --failed --since 1h",

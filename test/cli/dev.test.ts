@@ -410,6 +410,7 @@ describe("a start of service dev that cannot succeed", () => {
     expect(second.output()).toMatch(/platform\.db is in use by process \d+/);
     expect(second.output()).toContain("Another `service dev` or `service serve` is using it");
     expect(second.output()).toContain("set another platform.database in service.yaml");
+    expect(second.output()).toContain(`set platform.url to http://127.0.0.1:${project.port}.`);
   });
 
   it("explains how to create service.yaml if it is missing", async () => {

@@ -99,13 +99,22 @@ const MAX_KEYS_BYTES = 64 * 1024;
  */
 function readKeys(database: string, own: { folder: string; baseUrl: string }): ProjectPlatform["keys"] {
   const file = `${database}.credentials`;
+  const { base_url: url, sandbox_key: sandbox, live_key: live } = readCredentials(file, own.folder);
+  if (typeof url !== "string" || parseUrl(url)?.origin !== own.baseUrl) return undefined;
+  return typeof sandbox === "string" && typeof live === "string" ? { sandbox, live, file } : undefined;
+}
+
+function readCredentials(file: string, folder: string): Record<string, unknown> {
   try {
-    if (outsideOf(own.folder, file) !== undefined) return undefined;
-    const text = readRegularFile(file, MAX_KEYS_BYTES).toString("utf8");
-    const { base_url: url, sandbox_key: sandbox, live_key: live } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof url !== "string" || parseUrl(url)?.origin !== own.baseUrl) return undefined;
-    return typeof sandbox === "string" && typeof live === "string" ? { sandbox, live, file } : undefined;
+    if (outsideOf(folder, file) !== undefined) return {};
+    return JSON.parse(readRegularFile(file, MAX_KEYS_BYTES).toString("utf8")) as Record<string, unknown>;
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+/** Returns the address at which the database of a project was last served; undefined if that is not known. */
+export function servedAt(database: string, folder: string): string | undefined {
+  const { base_url: url } = readCredentials(`${database}.credentials`, folder);
+  return typeof url === "string" ? parseUrl(url)?.origin : undefined;
 }

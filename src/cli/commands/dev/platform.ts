@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { databaseOf, keepPort } from "../../project/platform.ts";
+import { databaseOf, keepPort, servedAt } from "../../project/platform.ts";
 import type { Project } from "../../project/schema.ts";
 import { activityLine, logLine } from "../../terminal/traffic.ts";
 import { type ProcessGroup, startCommand } from "../../process/process-group.ts";
@@ -58,7 +58,10 @@ export class PlatformProcess {
         keepPort(project, baseUrl, context.cwd);
         resolve(baseUrl);
       };
-      closed.then((code) => reject(explain(problem, code, port, database)), reject);
+      closed.then(
+        (code) => reject(explain(problem, code, { port, database, address: servedAt(database, context.cwd) })),
+        reject,
+      );
     });
     this.ready.catch(() => {});
   }
@@ -84,7 +87,11 @@ function print(record: ServeRecord, line: string, context: Context): void {
 }
 
 /** Explains why the platform did not start, and how to fix it in the project file. */
-function explain(problem: Problem | undefined, exitCode: number | null, port: number, database: string): UserError {
+function explain(
+  problem: Problem | undefined,
+  exitCode: number | null,
+  { port, database, address = "its address" }: { port: number; database: string; address: string | undefined },
+): UserError {
   const { title = `The platform exited with code ${exitCode}`, detail, code = "failed" } = problem ?? {};
   if (code === "port_taken") {
     return new UserError(title, {
@@ -95,7 +102,7 @@ function explain(problem: Problem | undefined, exitCode: number | null, port: nu
   if (code === "locked") {
     return new UserError(title, {
       code,
-      hint: `Another \`service dev\` or \`service serve\` is using it. Stop it, or set another platform.database in service.yaml. To use its platform, set platform.url to its address, such as http://127.0.0.1:4010.`,
+      hint: `Another \`service dev\` or \`service serve\` is using it. Stop it, or set another platform.database in service.yaml. To use its platform, set platform.url to ${address}.`,
     });
   }
   return new UserError(title, { code, hint: detail === title ? `Database: ${database}` : detail });

@@ -64,7 +64,13 @@ export async function showSignIn(
   if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is set and overrides the stored credential.");
   else if (project !== undefined) output.warn(`In this folder, the API key in ${project.file} is used instead.`);
   await output.object(identity, identityView([["Profile", profile.value]]));
-  if (!identity.livemode) output.note("\nTo receive events:\n  service listen --forward-to localhost:3000");
+  const listen = `service listen --forward-to localhost:3000${profileFlag(profile, context)}`;
+  if (!identity.livemode) output.note(`\nTo receive events:\n  ${listen}`);
+}
+
+/** Returns the flag that selects a profile, unless commands use it without one. */
+export function profileFlag({ value }: ConnectionTarget["profile"], { settings }: Context): string {
+  return value === settings.current_profile ? "" : ` --profile ${value}`;
 }
 
 function sameAddress(one: string, other: string): boolean {

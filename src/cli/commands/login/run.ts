@@ -14,7 +14,7 @@ import { storedTokens } from "../../credentials/refresh.ts";
 import { type ConnectionTarget, resolveTarget } from "../../settings/connection.ts";
 import type { Profile } from "../../settings/profiles.ts";
 import { signInByBrowser, signInByDevice } from "./oauth.ts";
-import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
+import { assertSamePlatform, profileFlag, showSignIn, storeSignIn } from "./profile.ts";
 
 export interface LoginFlags {
   device?: true;
@@ -100,10 +100,10 @@ async function keep(
 
 function successPageOf(
   { account, user, environment }: Identity,
-  { profile: { value: profile } }: ConnectionTarget,
-  { settings: { current_profile: currentProfile }, output }: Context,
+  { profile }: ConnectionTarget,
+  context: Context,
 ): SuccessPage {
-  const flags = `${profile === currentProfile ? "" : ` --profile ${profile}`}${environment === "live" ? " --live" : ""}`;
+  const flags = `${profileFlag(profile, context)}${environment === "live" ? " --live" : ""}`;
   // Listening works in the sandbox only.
   const next = environment === "live" ? "customers list" : "listen --forward-to localhost:3000";
   return {
@@ -111,9 +111,9 @@ function successPageOf(
       ["Account", account.name],
       ...(user === null ? [] : [["User", user.email] as const]),
       ["Environment", environment],
-      ["Profile", profile],
+      ["Profile", profile.value],
     ],
-    commands: [`service whoami${flags}`, `service ${next}${flags}`].map((command) => output.runnable(command)),
+    commands: [`service whoami${flags}`, `service ${next}${flags}`].map((command) => context.output.runnable(command)),
   };
 }
 

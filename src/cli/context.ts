@@ -9,6 +9,7 @@ import type { ProcessIo } from "./process-io.ts";
 import { PROJECT_FILE, projectFolderOf } from "./project/file.ts";
 import {
   type Connection,
+  assertProfileExists,
   missingHint,
   type ProjectPlatform,
   rejectedCredentialHint,
@@ -17,7 +18,7 @@ import {
   resolveTarget,
   startHint,
 } from "./settings/connection.ts";
-import { isDue, profileNamed, type Settings, type StoredCredential } from "./settings/profiles.ts";
+import { isDue, type Settings, type StoredCredential } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
 import { Output } from "./terminal/output.ts";
 import { colorLevel } from "./terminal/styles.ts";
@@ -263,13 +264,8 @@ export class Context {
     // Nothing is said about the credential for a URL that is none.
     parseBaseUrl(resolveTarget({ flags: globals, env, settings, project }).baseUrl.value, globals);
     const connection = resolveConnection({ flags: globals, env, settings, project, keyFromStdin });
-    const { profile } = connection;
-    if (profile.source === "default" || profileNamed(settings, profile.value) !== undefined) return connection;
-    const names = Object.keys(settings.profiles);
-    throw new UserError(`Profile "${profile.value}" (from ${profile.name}) does not exist`, {
-      hint: `${names.length === 0 ? "No profiles are stored yet." : `Profiles: ${names.join(", ")}.`} To create it: service login --profile ${profile.value}`,
-      code: "no_profile",
-    });
+    assertProfileExists(connection.profile, settings);
+    return connection;
   }
 
   /** The parser is loaded only if there is a file. Errors in the file do not matter if a flag or variable wins. */

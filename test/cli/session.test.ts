@@ -253,6 +253,10 @@ describe("service logout", () => {
       exitCode: 1,
       stderr: expect.stringContaining("is not signed in"),
     });
+    expect(await service(["logout", "--profile", "zz"])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('Profile "zz" (from --profile) does not exist\nProfiles: default.'),
+    });
   });
 
   it("deletes those of all profiles with --all", async () => {

@@ -2,7 +2,7 @@ import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { signOutProfile } from "../credentials/end.ts";
-import { resolveProfileName } from "../settings/connection.ts";
+import { assertProfileExists, resolveProfileName } from "../settings/connection.ts";
 import { type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 
 /** `service logout`. */
@@ -17,11 +17,13 @@ export const command: CommandDefinition = {
 
 async function runLogout(context: Context, { all }: { all?: true }): Promise<void> {
   const { globals, env, output, settings } = context;
-  const named = resolveProfileName(globals.profile, env, settings).value;
+  const profile = resolveProfileName(globals.profile, env, settings);
+  const named = profile.value;
   const signedIn = Object.entries(settings.profiles).filter(
-    ([name, profile]) => (all || name === named) && Object.keys(profile.credentials).length > 0,
+    ([name, { credentials }]) => (all || name === named) && Object.keys(credentials).length > 0,
   );
   if (signedIn.length === 0) {
+    if (!all) assertProfileExists(profile, settings);
     throw new UserError(all ? "No profile is signed in" : `Profile "${named}" is not signed in`, {
       code: "not_signed_in",
     });

@@ -129,6 +129,16 @@ export function assertTrusted(
   );
 }
 
+/** Throws UserError if the user selected a profile that does not exist. */
+export function assertProfileExists({ value, source, name }: Sourced<string>, settings: Settings): void {
+  if (source === "default" || profileNamed(settings, value) !== undefined) return;
+  const names = Object.keys(settings.profiles);
+  throw new UserError(`Profile "${value}" (from ${name}) does not exist`, {
+    hint: `${names.length === 0 ? "No profiles are stored yet." : `Profiles: ${names.join(", ")}.`} To create it: service login --profile ${value}`,
+    code: "no_profile",
+  });
+}
+
 /** Returns the selected profile's name. It need not exist yet. */
 export function resolveProfileName(
   flag: string | undefined,

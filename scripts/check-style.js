@@ -81,7 +81,7 @@ const own = ownSubjects();
 for (const subject of own.length > 0 ? own : subjectsOf(`-${COMMITS}`)) {
   if (subject.length > MAX_SUBJECT) complaints.push(`commit "${subject}": more than ${MAX_SUBJECT} characters`);
   // `listen: keep the window when the receiver is slow`, or a sentence.
-  if (!/^([A-Z]|[a-z][\w -]*: \S).*[^.]$/.test(subject))
+  if (!/^([A-Z]|[a-z][\w ,-]*: \S).*[^.]$/.test(subject))
     complaints.push(`commit "${subject}": write "area: effect", or start with a capital letter; without a period`);
 }
 for (const subject of own) {

@@ -101,14 +101,25 @@ function forwarding({ listener }: ListenerResult, event: Event, chain: Chain): A
   };
 }
 
+/** Later than this, an attempt is not only delayed: the listener is paused, or `service dev` waits for the app. */
+const OVERDUE_MS = 5_000;
+const AGAIN = "restart the app (r in `service dev`) or resume the listener (p), and check the next attempt";
+
 function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeFormat): Answer {
   const { id } = event;
   const { attempts, next_attempt: next } = found;
-  const { code, what, action, fix, instead } = lastCause(found, "check the listener's next attempt", event, chain);
-  const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
+  const late = next === null ? 0 : chain.now - Date.parse(next);
+  const isOverdue = next !== null && late > OVERDUE_MS;
+  const { code, what, action, fix, instead } = lastCause(
+    found,
+    isOverdue ? AGAIN : "check the listener's next attempt",
+    event,
+    chain,
+  );
+  const due = isOverdue ? `was due at ${time(next)}` : late < 0 ? `is due at ${time(next!)}` : "is due now";
   return {
     code,
-    summary: `${what}; the listener's next attempt is due ${due}`,
+    summary: `${what}; the listener's next attempt ${due}`,
     evidence: attemptEvidence(attempts, time),
     action,
     fix: instead !== undefined ? forwardTo(id, instead) : (fix ?? shellCommand`service why ${id}`),

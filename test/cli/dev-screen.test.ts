@@ -65,6 +65,22 @@ describe("the screen of service dev", () => {
     expect(id).toMatch(/^evt_/);
   });
 
+  it("says on w, and in `service why`, that a delivery waits for the app that crashed", async () => {
+    const project = await makeProject({ ...FILES, "app.js": CRASHING });
+    const screen = await ready(project, { columns: 120, rows: 40 });
+    const id = await trigger(project, "customer.created");
+    await screen.shows("✗ The app exited with code 3");
+    screen.type("w");
+    await screen.shows("hint The app exited with code 3. Press r to restart it.");
+    await screen.shows("next attempt once the app runs");
+    const why = async () => (await project.service(["why", id])).stdout.replaceAll(/\s+/g, " ");
+    await expect.poll(why, { timeout: 20_000, interval: 1_000 }).toMatch(/the listener's next attempt was due at/);
+    expect(await why()).toContain("restart the app (r in `service dev`) or resume the listener (p)");
+    screen.type("r");
+    await screen.shows("1 forwarded");
+    expect(screen.text()).not.toContain("once the app runs");
+  });
+
   it("leaves the last lines of a crash on the terminal, and exits with the app's code, with q", async () => {
     const project = await makeProject({ ...FILES, "app.js": CRASHING });
     const screen = await ready(project, { columns: 120, rows: 40 });

@@ -70,6 +70,9 @@ export class Actions {
   /** Shows in the details what `service why` says. */
   async #explain(row: Row): Promise<void> {
     const { id } = row.event;
+    const advice = row.outcome?.failure && this.#model.wait?.advice;
+    // The details say so. The platform does not know it.
+    if (advice !== undefined) return this.#model.show("details");
     this.#model.say(`Looking up ${id}`);
     const { explain } = await import("../../explanation.ts");
     const { findingLines } = await import("../../finding-lines.ts");

@@ -18,12 +18,20 @@ const MAX_BODY_LENGTH = 64 * 1024;
 
 type Line = readonly Span[];
 
-/** Returns the details of one delivery in lines of at most this width: event, request, response. */
-export function detailsOf(row: Row, width: number): Span[][] {
-  return linesOf(row).flatMap((line) => wrapLine(line, width, 2));
+export interface Wait {
+  until: string;
+  advice?: string | undefined;
 }
 
-function linesOf(row: Row): Line[] {
+/**
+ * Returns the details of one delivery in lines of at most this width: event, request, response. `wait` is what its next
+ * attempt waits for besides its time, and what to do about it, if that is known.
+ */
+export function detailsOf(row: Row, width: number, wait?: Wait): Span[][] {
+  return linesOf(row, wait).flatMap((line) => wrapLine(line, width, 2));
+}
+
+function linesOf(row: Row, wait: Wait | undefined): Line[] {
   const { event, at, outcome, isForwarded, isOfReset } = row;
   const tags = tagsOf(row);
   const lines: Line[] = [
@@ -32,7 +40,7 @@ function linesOf(row: Row): Line[] {
     ...(row.copy === undefined ? signatureLines(event) : []),
     ...earlierLines(row),
   ];
-  if (outcome !== undefined) lines.push(...resultLines(row, outcome));
+  if (outcome !== undefined) lines.push(...resultLines(row, outcome, wait));
   else if (isForwarded) lines.push([["No response yet", "dim"]]);
   if (isOfReset) lines.push([["Dropped: the sandbox was reset", "dim"]]);
   else if (!isForwarded) lines.push([["Not forwarded: no target matches this event", "dim"]]);
@@ -68,14 +76,17 @@ function labelled(label: string, ...spans: Line): Line {
 }
 
 /** The result of the last attempt, and what to do about it. */
-function resultLines(row: Row, outcome: ForwardedReport): Line[] {
-  const { attempt, durationMs, failure, hint, retryInMs } = outcome;
+function resultLines(row: Row, outcome: ForwardedReport, wait: Wait | undefined): Line[] {
+  const { attempt, durationMs, failure, retryInMs } = outcome;
+  const hint = (failure && wait?.advice) ?? outcome.hint;
   const problem = failure?.message ?? acceptedForgery(outcome);
   const time = `${clockTime(row.endedAt)}  `;
   const lines = [labelled(`Attempt ${attempt}`, [time], statusSpan(row), [` in ${formatDuration(durationMs)}`])];
   if (problem !== undefined) lines.push([[printable(problem), "bad"]]);
   if (hint !== undefined) lines.push([["hint ", "accent"], [printable(hint)]]);
-  if (retryInMs !== undefined) lines.push([[`next attempt at ${clockTime(row.endedAt + retryInMs)}`, "warn"]]);
+  if (retryInMs === undefined) return lines;
+  const due = wait === undefined ? `at ${clockTime(row.endedAt + retryInMs)}` : `once ${wait.until}`;
+  lines.push([[`next attempt ${due}`, "warn"]]);
   return lines;
 }
 

@@ -7,7 +7,7 @@ import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { gapText, hasFailed, othersText, resetText, restoredText } from "../lines.ts";
-import { detailsOf } from "./details.ts";
+import { detailsOf, type Wait } from "./details.ts";
 import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
 import { helpOf } from "./help.ts";
@@ -75,7 +75,7 @@ export class Model {
   #howResent = "";
   /** The line of the list, from 0, that shows the selected row. */
   #offset = 0;
-  #details: { row: Row; version: number; width: number; lines: Span[][] } | undefined;
+  #details: { row: Row; version: number; width: number; until: string | undefined; lines: Span[][] } | undefined;
 
   constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">, size: Size, log?: Log) {
     this.feed = feed;
@@ -86,6 +86,12 @@ export class Model {
 
   get layout(): Layout {
     return layoutOf(this.size, this.view, this.log !== undefined);
+  }
+
+  /** What events wait for, and the question's keys as advice; undefined if they do not wait. */
+  get wait(): Wait | undefined {
+    const { awaited, question } = this;
+    return awaited === undefined ? undefined : { until: awaited, advice: question && adviceOf(question) };
   }
 
   get filter(): string {
@@ -248,10 +254,13 @@ export class Model {
     const row = this.selected;
     if (row === undefined || this.view === "log") return [];
     const known = this.#details;
-    if (known?.row === row && known.version === row.version && known.width === width) return known.lines;
+    const { wait } = this;
+    const until = wait && `${wait.until} ${wait.advice}`;
+    const isSame = known?.version === row.version && known.width === width && known.until === until;
+    if (known?.row === row && isSame) return known.lines;
     // Payloads may be large.
-    const lines = detailsOf(row, width);
-    this.#details = { row, version: row.version, width, lines };
+    const lines = detailsOf(row, width, wait);
+    this.#details = { row, version: row.version, width, until, lines };
     return lines;
   }
 
@@ -303,6 +312,11 @@ export class Model {
     const { target, routes } = this.feed.receivers;
     return target !== undefined || routes.some(({ subscription }) => matchesSubscriptions([subscription], type));
   }
+}
+
+/** Returns a question as a sentence: `The app exited with code 1. Press r to restart it.` */
+function adviceOf({ text, keys }: Question): string {
+  return `${text}. Press ${keys[0]!.replace(" ", " to ")} it.`;
 }
 
 /** Returns true for an event that failed. Its row says why, where a message would hide it. */

@@ -596,7 +596,7 @@ export function nounsOf(kind: ResourceKind): string {
 
 /** Returns a noun with its article: `an order`, `a user`. */
 export function withArticle(noun: string): string {
-  return `${/^(?!us)[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
+  return `${/^(?!us|url)[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 /** Returns a label as it is written inside a sentence. Abbreviations stay as they are. */

@@ -137,6 +137,7 @@ it("shortcuts focus the search, move through rows, open them, and go to pages an
   await page.keyboard.press("j");
   await page.keyboard.press("k");
   await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("newest@example.com");
+  expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "newest@example.com" }).waitFor();
   await page.keyboard.press("?");

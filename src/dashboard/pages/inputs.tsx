@@ -275,18 +275,20 @@ function SubscriptionsField(props: {
           {isAll ? "All events" : "Selected events"}
         </label>
       ))}
-      <ul>
-        {SUBSCRIPTIONS.map(({ wildcard, types }) => (
-          <li key={wildcard}>
-            {box(wildcard)}
-            <ul>
-              {types.map((name) => (
-                <li key={name}>{box(name)}</li>
-              ))}
-            </ul>
-          </li>
-        ))}
-      </ul>
+      {!chosen.includes("*") && (
+        <ul>
+          {SUBSCRIPTIONS.map(({ wildcard, types }) => (
+            <li key={wildcard}>
+              {box(wildcard)}
+              <ul>
+                {types.map((name) => (
+                  <li key={name}>{box(name)}</li>
+                ))}
+              </ul>
+            </li>
+          ))}
+        </ul>
+      )}
       {isWrong && <p class="field-error">Choose at least one event.</p>}
     </fieldset>
   );

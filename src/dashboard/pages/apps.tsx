@@ -221,23 +221,28 @@ function AppDetail({ id }: { id: string }) {
 /** What each scope permits, by its name in OAuth, which is another one than in API keys. */
 function Scopes() {
   return (
-    <Table
-      label="Scopes"
-      items={permissionsOf(SCOPES)}
-      keyOf={({ words }) => words}
-      columns={[
-        {
-          label: "Permission",
-          isLong: true,
-          cell: ({ words }) => words.replace(/^./, (letter) => letter.toUpperCase()),
-        },
-        {
-          label: "Scopes",
-          isLong: true,
-          cell: ({ scopes }) => <code>{scopes.map(oauthScopeName).join(" ")}</code>,
-        },
-      ]}
-    />
+    <>
+      <p class="soft">
+        The scope <code>customers:read</code> of an API key is <code>{oauthScopeName("customers:read")}</code> in OAuth.
+      </p>
+      <Table
+        label="Scopes"
+        items={permissionsOf(SCOPES)}
+        keyOf={({ words }) => words}
+        columns={[
+          {
+            label: "Permission",
+            isLong: true,
+            cell: ({ words }) => words.replace(/^./, (letter) => letter.toUpperCase()),
+          },
+          {
+            label: "Scopes",
+            isLong: true,
+            cell: ({ scopes }) => <code>{scopes.map(oauthScopeName).join(" ")}</code>,
+          },
+        ]}
+      />
+    </>
   );
 }
 

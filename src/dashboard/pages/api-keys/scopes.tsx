@@ -1,7 +1,14 @@
-import { SCOPE_WITHOUT_EFFECT, SCOPED_RESOURCES, SCOPES } from "../../../contract/scopes.ts";
+import { kindsWith, RESOURCES } from "../../../contract/resources.ts";
+import { SCOPE_WITHOUT_EFFECT, SCOPES } from "../../../contract/scopes.ts";
 import { Field } from "../../components/form.tsx";
 
 const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
+
+/** Resources by their name in a scope. */
+const LABELS = [
+  ...kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, RESOURCES[kind].labels] as const),
+  ["listen", "Listeners"] as const,
+];
 
 /** The permissions of a key in its form. */
 export interface Permissions {
@@ -67,9 +74,9 @@ function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: Rea
         </tr>
       </thead>
       <tbody>
-        {[...SCOPED_RESOURCES, "listen"].map((resource) => (
+        {LABELS.map(([resource, label]) => (
           <tr key={resource}>
-            <th scope="row">{resource}</th>
+            <th scope="row">{label}</th>
             {["read", "write"].map((action) => {
               const scope = `${resource}:${action}`;
               const exists = (SCOPES as readonly string[]).includes(scope) && scope !== SCOPE_WITHOUT_EFFECT;

@@ -158,6 +158,19 @@ it("the list of endpoints shows the end of each URL at any width, and a customer
   expect(found).toEqual({});
 });
 
+it("the list of events shows whole amounts on a phone", async () => {
+  const { page, api } = board;
+  const customer = (await api("POST", "/v1/customers", { email: "amount@example.com" })).body.id;
+  await api("POST", "/v1/orders", { customer, amount: 123_456, currency: "GBP" });
+  await page.setViewportSize({ width: WIDTHS.narrow, height: 900 });
+  await settle("events");
+  const cell = page
+    .locator(".virtual-row span")
+    .getByText(/^GBP\s1,234\.56/)
+    .first();
+  await expect.poll(() => cell.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+});
+
 it("every dialog is accessible in both themes", async () => {
   const { page } = board;
   const views = VIEWS.filter(({ width }) => width === "wide");

@@ -48,6 +48,16 @@ describe("service open", () => {
     );
   });
 
+  it("says that no platform serves the API reference", async () => {
+    const port = await freePort();
+    const baseUrl = `http://127.0.0.1:${port}`;
+    expect(await runCli(["open", "api", "--base-url", baseUrl])).toEqual({
+      exitCode: 0,
+      stdout: `${baseUrl}/docs\n`,
+      stderr: `No platform listens at ${baseUrl}. Start the platform with \`service serve --port ${port}\` to read it.\n`,
+    });
+  });
+
   it("passes the URL to the desktop's browser", async () => {
     const folder = createConfigDir();
     const opener = join(folder, "xdg-open");

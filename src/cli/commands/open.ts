@@ -40,9 +40,10 @@ async function runOpen(context: Context, page: Page, { browser }: { browser: boo
   const { baseUrl } = target;
   const path = PAGES[page](globals.live ? "live" : "sandbox");
   const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
-  if (page === "docs" && !output.json && (await isDown(url))) {
-    output.line(guidePath());
-    output.notice(`These are the pages as text. ${startHint(target)} to read them at ${url.href}.`);
+  if ((page === "docs" || page === "api") && !output.json && (await isDown(url))) {
+    output.line(page === "docs" ? guidePath() : url.href);
+    const what = page === "docs" ? "These are the pages as text" : `No platform listens at ${baseUrl.value}`;
+    output.notice(`${what}. ${startHint(target)} to read ${page === "docs" ? `them at ${url.href}` : "it"}.`);
     return;
   }
   const reason = browser ? whyNoBrowser(context) : undefined;

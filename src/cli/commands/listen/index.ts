@@ -71,7 +71,9 @@ export const command: CommandDefinition = {
     flag("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", {
       parse: parseSince,
     }),
-    flag("--print-secret", "Print the signing secret and exit", { default: false }),
+    flag("--print-secret", "Print the signing secret and exit (with --json, the ready line contains it too)", {
+      default: false,
+    }),
     flag(
       "--write-env <file[:name]>",
       "Write the signing secret to this .env file, in the current folder unless a path is given (default name: SERVICE_WEBHOOK_SECRET)",

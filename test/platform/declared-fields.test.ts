@@ -59,3 +59,13 @@ describe("a response", () => {
     expect(declaredFields(Delivery)(delivery)).toEqual(delivery);
   });
 });
+
+it("the example of statistics adds up", () => {
+  const { totals, minutes, failures, endpoints } = exampleResponse(Statistics) as Statistics;
+  expect(minutes).toEqual([expect.objectContaining(totals)]);
+  expect(totals.attempts).toBe(totals.succeeded + totals.failed);
+  expect(failures.map(({ count }) => count)).toEqual([totals.failed]);
+  expect(endpoints[0]).toMatchObject({ attempts: totals.attempts, failed: totals.failed });
+  // Without a successful attempt.
+  expect([totals.succeeded, endpoints[0]?.last_success_at]).toEqual([0, null]);
+});

@@ -26,14 +26,17 @@ const ListenerResult = named("ListenerResult", "What a listener did with an even
   event: idOf("event"),
   listener: idOf("listener"),
   result: oneOf(LISTENER_RESULTS, "What the listener did with the event"),
-  attempts: several(Attempt, "Attempts that failed and are retried; only the last one has the start of its response"),
+  attempts: Type.Array(Attempt, {
+    description: "Attempts that failed and are retried; only the last one has the start of its response",
+    examples: [[]],
+  }),
   next_attempt: nullInExamples(timestamp("When it is attempted next; null if it is not retried")),
 });
 export type ListenerResult = Static<typeof ListenerResult>;
 
 const ListenerConnection = named("ListenerConnection", "A connection of `service listen`; its times are real", {
   listener: idOf("listener"),
-  events: several(Type.String(), "Event types that it subscribes to"),
+  events: several(text("Event type or wildcard", "*"), "Event types that it subscribes to"),
   targets: several(
     Type.Object({
       events: text("Event type or wildcard", "*"),
@@ -53,14 +56,14 @@ export const STATISTICS_INTERVALS = 30;
 
 /** A percentile of latencies, in milliseconds. */
 const Latency = nullable(
-  decimal("This share of the attempts took no longer: the upper bound of a narrow range; null without attempts"),
+  decimal("This share of the attempts took no longer: the upper bound of a narrow range; null without attempts", 20),
 );
 
 const COUNTS = {
-  events: count("Events that were created"),
-  attempts: count("Delivery attempts"),
+  events: count("Events that were created", 1),
+  attempts: count("Delivery attempts", 1),
   succeeded: count("Attempts that succeeded"),
-  failed: count("Attempts that failed"),
+  failed: count("Attempts that failed", 1),
   latency_p50_ms: Latency,
   latency_p95_ms: Latency,
 };
@@ -76,7 +79,7 @@ export const StatisticsFailure = named("StatisticsFailure", "Failed attempts wit
   endpoint: nullable(text("ID of the endpoint; null for listeners", "we_4Vf8aTqz0bKm2sNw9XyRcd")),
   status_code: nullable(integer("Status of the responses; null without one", 500)),
   error: nullable(text("Why there was no response; null if there was one")),
-  count: count("Number of these attempts"),
+  count: count("Number of these attempts", 1),
   last_at: timestamp("When the last one was made"),
 });
 export type StatisticsFailure = Static<typeof StatisticsFailure>;
@@ -84,21 +87,21 @@ export type StatisticsFailure = Static<typeof StatisticsFailure>;
 /** An endpoint has counts per interval, for a small chart, and no latencies: these are per minute and environment. */
 export const StatisticsEndpoint = named("StatisticsEndpoint", "Counts of an endpoint", {
   endpoint: idOf("webhook_endpoint"),
-  attempts: count("Delivery attempts"),
-  failed: count("Attempts that failed"),
-  pending: count("Deliveries that are not final"),
+  attempts: count("Delivery attempts", 1),
+  failed: count("Attempts that failed", 1),
+  pending: count("Deliveries that are not final", 1),
   failed_deliveries: Type.Integer({
     minimum: 0,
     maximum: LIMITS.maxCountedFailed,
     description: `Deliveries that failed and are not retried any more; at most ${LIMITS.maxCountedFailed} are counted`,
   }),
   last_delivery_at: nullable(timestamp("When the newest delivery was created")),
-  last_success_at: nullable(timestamp("The newest successful attempt; null if there was none")),
+  last_success_at: nullInExamples(timestamp("The newest successful attempt; null if there was none")),
   intervals: several(
     Type.Object({
       at: timestamp("Start of the interval"),
       succeeded: count("Attempts that succeeded"),
-      failed: count("Attempts that failed"),
+      failed: count("Attempts that failed", 1),
     }),
     `The minutes in ${STATISTICS_INTERVALS} intervals of the same length, oldest first`,
   ),
@@ -123,7 +126,7 @@ export const Statistics = named("Statistics", "Counts of the last minutes, and t
     }),
     "The types of the retained events of the environment, that of the newest event first",
   ),
-  listeners: count("Open connections of `service listen`"),
+  listeners: count("Open connections of `service listen`", 1),
   listener_connections: several(
     ListenerConnection,
     "Connections of this process: open ones, then the last one of each listener that forwarded",
@@ -133,7 +136,7 @@ export const Statistics = named("Statistics", "Counts of the last minutes, and t
     "What listeners of this process did with the event in the query, the newest result first. Without an event: the newest events whose attempts have failed so far, that with the newest attempt first",
   ),
   queue: group("Deliveries that wait for an attempt", {
-    pending: count("Deliveries that are not final"),
+    pending: count("Deliveries that are not final", 1),
     oldest_due_seconds: decimal("Time since the oldest pending delivery became due, in seconds"),
   }),
 });

@@ -116,6 +116,10 @@ describe("the API reference", () => {
     expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);
   });
 
+  test.each(["", "/reference/orders.html"])("has a description for search engines: /docs%s", async (path) => {
+    expect(await textOf(`/docs${path}`)).toMatch(/<meta name="description" content="[^"`[]{20,}"/);
+  });
+
   it("has addresses that end with .html, like the guides", async () => {
     const url = `${cli.platform.baseUrl}/docs/reference/orders`;
     expect(await fetch(url)).toMatchObject({ status: 200, url: `${url}.html` });

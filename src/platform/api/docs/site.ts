@@ -174,3 +174,8 @@ export function prose(text: string): Html[] {
       : html`<p>${inline(block)}</p>`,
   );
 }
+
+/** The first paragraph of a Markdown text, without markup. */
+export function plainText(markdown: string): string {
+  return markdown.split("\n\n", 1)[0]!.replaceAll(/`|\[|\]\([^)]*\)/g, "");
+}

@@ -9,6 +9,7 @@ import {
   inline,
   MISSING_PAGE,
   missingPage,
+  plainText,
   prose,
   REFERENCE_PATH,
   type SiteFiles,
@@ -37,7 +38,7 @@ export function referencePages(
     const content = html`${groupSection(documents, group, baseUrl)} ${steps(groups[index - 1], groups[index + 1])}`;
     return [
       idOf(group.name),
-      pageOf(`${group.name} · API reference`, content, navigation(groups, group), files),
+      pageOf(`${group.name} · API reference`, content, navigation(groups, group), files, plainText(group.description)),
     ] as const;
   });
   const [lead, ...sections] = sectionsOf(document.info.description);
@@ -48,14 +49,14 @@ export function referencePages(
     <div class="text">${missingPage(html`<a href="${DOCS_PATH}">all operations</a>`)}</div>
   </div>`;
   return new Map([
-    ["", pageOf("API reference", start, menu, files)],
+    ["", pageOf("API reference", start, menu, files, `${document.info.summary}.`)],
     [MISSING_PAGE, pageOf("Page not found", missing, navigation(groups, undefined), files)],
     ...pages,
   ]);
 }
 
-function pageOf(title: string, content: Html, menu: Html, files: SiteFiles): string {
-  return sitePage({ title, section: "API", menu, content }, files);
+function pageOf(title: string, content: Html, menu: Html, files: SiteFiles, description?: string): string {
+  return sitePage({ title, section: "API", menu, content, ...(description !== undefined && { description }) }, files);
 }
 
 interface Group {

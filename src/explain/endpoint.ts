@@ -13,7 +13,7 @@ import type { Chain } from "./chain.ts";
 import { ofDelivery } from "./deliveries.ts";
 import { disabled } from "./disabled.ts";
 import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
-import { hasRecovered, newestOf } from "./recovery.ts";
+import { hasRecovered, isRecoveryReported, newestOf } from "./recovery.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */
 const CURRENT_MILLISECONDS = 600_000;
@@ -93,10 +93,7 @@ function hasFailures(state: State): Finding {
   const { endpoint, statistics, receiver, chain } = state;
   const { totals, queue, failures } = statistics;
   const counts = countsOf(state);
-  const newest = newestOf(failures);
-  const success = counts?.last_success_at ?? "";
-  const { recovery } = chain;
-  const isReported = recovery !== undefined && recovery.created >= newest && success >= newest;
+  const isReported = counts !== undefined && isRecoveryReported(chain.recovery, counts, failures);
   if (!isReported && (counts === undefined || !hasRecovered(endpoint, counts, failures))) return failing(state);
   if (lostOf(state) > 0) return withLost(state);
   if (!isReported && queue.pending === 0 && totals.failed < totals.succeeded) {

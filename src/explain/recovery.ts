@@ -15,6 +15,16 @@ export function hasRecovered(
   return pending === 0 || newest === "" || Date.parse(success) - Date.parse(newest) >= STABLE_MILLISECONDS;
 }
 
+/** Returns true if the platform reported that an endpoint works again after its newest failure, and an attempt succeeded. */
+export function isRecoveryReported(
+  reported: { created: string } | undefined,
+  { last_success_at: success }: Pick<StatisticsEndpoint, "last_success_at">,
+  failures: readonly StatisticsFailure[],
+): boolean {
+  const newest = newestOf(failures);
+  return reported !== undefined && reported.created >= newest && success !== null && success >= newest;
+}
+
 /** Returns the time of the newest failure; empty if there is none. */
 export function newestOf(failures: readonly StatisticsFailure[]): string {
   return failures.reduce((newest, { last_at: at }) => (at > newest ? at : newest), "");

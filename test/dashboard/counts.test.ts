@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, expect } from "vitest";
+import { LIMITS } from "../../src/contract/limits.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../platform/delivery/support/scripted-receiver.ts";
 import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
 let board: Board;
 let receiver: ScriptedReceiver;
+let isBroken = true;
 
 beforeAll(async () => {
-  receiver = await startScriptedReceiver((_request, response) => response.end());
+  receiver = await startScriptedReceiver(({ path }, response) => {
+    // With this header, no delivery is retried during a test.
+    if (isBroken && path === "/later") response.writeHead(503, { "retry-after": "3600" });
+    response.end();
+  });
   board = await openBoard();
   await board.api("POST", "/v1/webhook_endpoints", {
     url: receiver.url,
@@ -43,4 +49,33 @@ it("the list of customers and the page of each count the same events", async () 
   await board.show(`sandbox/customers/${many}`);
   await page.getByText("All 100 webhooks about this customer have arrived.").waitFor();
   await page.getByText("Counted over the newest 100 events:").waitFor();
+});
+
+it("the overview, the list and the page call an endpoint working again alike, after its first success", async () => {
+  const { page, api } = board;
+  const url = `${receiver.url}/later`;
+  const { id } = (
+    await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.created"], description: "Warehouse" })
+  ).body;
+  for (let count = 0; count <= LIMITS.failingAttempts; count++)
+    await api("POST", "/v1/payments", { amount: 100, currency: "EUR" });
+  await expect
+    .poll(async () => (await api("GET", `/v1/webhook_endpoints/${id}`)).body.health.failing_since)
+    .not.toBeNull();
+  const waiting = async () => (await api("GET", `/v1/deliveries?endpoint=${id}&status=retrying&limit=100`)).body.data;
+  await expect.poll(async () => (await waiting()).length).toBe(LIMITS.failingAttempts + 1);
+  isBroken = false;
+  await api("POST", `/v1/deliveries/${(await waiting())[0].id}/retry`);
+  await expect.poll(async () => (await waiting()).length).toBe(LIMITS.failingAttempts);
+  const state = `Works again, ${LIMITS.failingAttempts} waiting`;
+  await board.show("sandbox");
+  await page.getByRole("row").filter({ hasText: "Warehouse" }).getByText(state).waitFor();
+  await page
+    .getByLabel("Summary")
+    .getByText(`All endpoints work again. ${LIMITS.failingAttempts} deliveries are waiting.`)
+    .waitFor();
+  await board.show("sandbox/endpoints");
+  await page.getByRole("row").filter({ hasText: "Warehouse" }).locator("td.from-tablet").getByText(state).waitFor();
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.locator(".facts").getByText(state).waitFor();
 });

@@ -50,7 +50,7 @@ export function EndpointDetail({ id }: { id: string }) {
   const { found: missed } = useMissed(data && [data]);
   const unknown = statistics.error === undefined ? <Unknown /> : undefined;
   const lost = counts?.failed_deliveries ?? 0;
-  const { explanation } = useExplanation(
+  const { explanation, error: unexplained } = useExplanation(
     data && id,
     `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
   );
@@ -107,7 +107,11 @@ export function EndpointDetail({ id }: { id: string }) {
             rows={[
               [
                 "State",
-                counts ? <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} /> : unknown,
+                counts && (explanation ?? unexplained) ? (
+                  <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} />
+                ) : (
+                  unknown
+                ),
               ],
               ["Attempts", counts ? rateOf(counts, period) : unknown],
               ["Response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],

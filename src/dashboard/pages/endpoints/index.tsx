@@ -20,7 +20,7 @@ import { go, hrefOf, Link } from "../../router.tsx";
 import { useMissed } from "../enable.tsx";
 import { filterOf, rangeSince, Search } from "../filters.tsx";
 import { Listeners } from "../listeners.tsx";
-import { NotDelivered, type Standing, standingsOf, StandingStatus, TROUBLE } from "../overview/failures.tsx";
+import { NotDelivered, type Standing, useStandings, StandingStatus, TROUBLE } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
 import { EndpointDetail, isOldSecret } from "./detail.tsx";
 import { listAndPage } from "../list-page.tsx";
@@ -32,9 +32,7 @@ function EndpointList() {
   const pages = useEndpoints();
   const statistics = useQuery<Statistics>("/v1/statistics");
   const { found: missed } = useMissed(pages.items);
-  const standings = new Map(
-    (statistics.data && standingsOf(statistics.data, pages.items, missed))?.map((one) => [one.endpoint?.id, one]),
-  );
+  const standings = new Map(useStandings(statistics.data, pages.items, missed).map((one) => [one.endpoint?.id, one]));
   const countsOf = (id: string) => standings.get(id)?.counts;
   // Attempts to an endpoint that fails for long are hours apart.
   const since = (pages.items ?? []).flatMap(({ status, health }) =>

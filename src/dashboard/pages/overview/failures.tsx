@@ -1,13 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { hasRecovered, newestOf } from "../../../explain/recovery.ts";
+import { hasRecovered, isRecoveryReported, newestOf } from "../../../explain/recovery.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import { quoted } from "../../../explain/finding.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { isFailing, nameOfEndpoint } from "../../api/endpoints.ts";
-import { useRedraw } from "../../api/store.ts";
+import { useQuery, useRedraw } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { Strip } from "../../components/chart.tsx";
 import { MoreMenu } from "../../components/menu.tsx";
@@ -55,9 +57,26 @@ export interface Standing {
   rank: number;
 }
 
-/** Returns each endpoint with its state, in the order in which a user should act: the disabled ones get nothing. */
-export function standingsOf(
+/** Returns each endpoint with its state, in the order in which a user should act: none until the statistics are known. */
+export function useStandings(
+  statistics: Statistics | undefined,
+  endpoints: readonly WebhookEndpoint[] | undefined,
+  missed: ReadonlyMap<string, number> | undefined,
+): Standing[] {
+  const of = (recoveries: readonly Event[]) =>
+    statistics === undefined ? [] : standingsOf(statistics, recoveries, endpoints, missed);
+  const standings = of([]);
+  const isAsked = standings.some(({ endpoint, state }) => endpoint !== undefined && state === "slow");
+  const query = { type: "webhook_endpoint.recovered", limit: LIMITS.maxPageSize };
+  const { data } = useQuery<{ data: Event[] }>(isAsked ? withQuery("/v1/events", query) : undefined);
+  return data === undefined ? standings : of(data.data);
+}
+
+/** The disabled ones get nothing. */
+function standingsOf(
   statistics: Statistics,
+  /** The reports that endpoints work again, newest first. */
+  recoveries: readonly Event[],
   endpoints: readonly WebhookEndpoint[] = [],
   missed?: ReadonlyMap<string, number>,
 ): Standing[] {
@@ -65,7 +84,10 @@ export function standingsOf(
   const listeners = failuresOf(null);
   const found = endpoints.map((endpoint) => {
     const counts = statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
-    return { ...standingOf(endpoint, counts, failuresOf(endpoint.id)), missed: missed?.get(endpoint.id) };
+    const failures = failuresOf(endpoint.id);
+    const reported = recoveries.find(({ data }) => data.object["id"] === endpoint.id);
+    const isBack = counts !== undefined && isRecoveryReported(reported, counts, failures);
+    return { ...standingOf(endpoint, counts, failures, isBack), missed: missed?.get(endpoint.id) };
   });
   if (listeners.length > 0) {
     const failed = listeners.reduce((total, failure) => total + failure.count, 0);
@@ -299,16 +321,17 @@ function useLastFailures(standings: readonly Standing[]): (standing: Standing) =
 }
 
 /** The last unsuccessful response of an endpoint. */
-function Cause({ standing: { failures }, last }: { standing: Standing; last: Attempt | null | undefined }) {
+function Cause({ standing: { state, failures }, last }: { standing: Standing; last: Attempt | null | undefined }) {
   // An endpoint may fail since before the counted time.
   const top = failures[0] ?? last;
   if (top === undefined) return <Unknown />;
   if (top === null) return <None />;
   const words = outcomeInWords(top.status_code, top.error);
   const quote = quoted(last?.response_excerpt ?? null);
+  const isOver = state === "recovered" || state === "undelivered";
   return (
     <span title={[words, quote || top.error].filter(Boolean).join("\n")}>
-      <span class="bad-text">{words}</span> <span class="soft">{quote}</span>
+      <span class={isOver ? "soft" : "bad-text"}>{words}</span> <span class="soft">{quote}</span>
     </span>
   );
 }

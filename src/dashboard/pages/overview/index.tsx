@@ -16,7 +16,7 @@ import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../filters.tsx";
-import { EndpointTable, lostOf, type Standing, standingsOf, TROUBLE, waitingOf } from "./failures.tsx";
+import { EndpointTable, lostOf, type Standing, useStandings, TROUBLE, waitingOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 
 const QuickStart = lazy("QuickStart");
@@ -33,7 +33,7 @@ export function Overview() {
   const endpoints = useEndpoints();
   const { data: known } = statistics;
   const { found: missed } = useMissed(endpoints.items);
-  const standings = known === undefined ? [] : standingsOf(known, endpoints.items, missed);
+  const standings = useStandings(known, endpoints.items, missed);
   const rest = standings.slice(MAX_ROWS);
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
@@ -149,14 +149,14 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
     const subject = isNamed ? names.join(" and ") : counted(some.length, "endpoint");
     return `${subject} ${some.length === 1 ? one : several}`;
   };
-  const [first, last] = [minutes[0]?.at ?? now, now].map((at) => shortTime(Date.parse(at), Date.parse(now)));
+  const first = shortTime(Date.parse(minutes[0]?.at ?? now), Date.parse(now));
   const rest =
     totals.attempts === 0
       ? `Nothing was sent in the ${period}.`
       : totals.failed === 0
         ? `No attempts failed in the ${period}.`
         : slow.length === 0
-          ? "All endpoints work again."
+          ? `All endpoints work again.${queue.pending > 0 ? ` ${waits(queue.pending)}.` : ""}`
           : "";
   return (
     <section class="answer" aria-label="Summary">
@@ -172,7 +172,7 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
         {disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}: ${lossInWords(disabled)}.`}{" "}
         {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
       </p>
-      <p class="evidence">{`${capitalized(period)}, ${first} to ${last}`}</p>
+      <p class="evidence">{`${capitalized(period)}, since ${first}`}</p>
     </section>
   );
 }

@@ -4,6 +4,7 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { withQuery } from "./api/call.ts";
+import { useEndpoints } from "./api/endpoints.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";
 import { Icon } from "./components/icon.tsx";
@@ -36,7 +37,10 @@ const MARKS = [
 /** When waiting deliveries are due, drawn on a line with its times below. */
 export function DueLine() {
   const { data } = useQuery<Statistics>("/v1/statistics");
-  const pending = data?.queue.pending ?? 0;
+  const { items: endpoints } = useEndpoints();
+  const heldBy = (id: string) => endpoints?.find((one) => one.id === id)?.status === "disabled";
+  const held = data?.endpoints.reduce((sum, { endpoint, pending: own }) => sum + (heldBy(endpoint) ? own : 0), 0) ?? 0;
+  const pending = (data?.queue.pending ?? 0) - held;
   return (
     <figure class="due-line sandbox-time">
       <TimeLine />
@@ -50,10 +54,11 @@ export function DueLine() {
       </div>
       <figcaption>
         {pending === 0 ? (
-          "No delivery waits for its next attempt."
+          `No delivery waits for its next attempt${held > 0 ? `, ${count(held)} for a disabled endpoint` : ""}.`
         ) : (
           <>
-            {counted(pending, "delivery waits", "deliveries wait")} for the next attempt.{" "}
+            {counted(pending, "delivery waits for its", "deliveries wait for their")} next attempt
+            {held > 0 && `, ${count(held)} for a disabled endpoint`}.{" "}
             {pending > MAX_TICKS ? `The newest ${MAX_TICKS} are ticks on the line.` : "Each is a tick on the line."}{" "}
             <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
           </>

@@ -4,16 +4,15 @@ import { isSameReceiver } from "./receivers.ts";
 import { notSentTo, type SentEvent } from "./unsent.ts";
 
 /** What became of an event at a receiver, in the order in which it needs attention. */
-export const STATES = ["failed", "retrying", "not sent", "queued", "canceled", "delivered"] as const;
+export const STATES = ["failed", "retrying", "not sent", "held", "queued", "canceled", "delivered"] as const;
 export type ReceiverState = (typeof STATES)[number];
 
 const OF_STATUS = { pending: "queued", succeeded: "delivered", failed: "failed", canceled: "canceled" } as const;
 
-/** Returns the state of a delivery: one that waits is queued, or being retried. */
-export function stateOf({
-  status,
-  attempt_count: attempts,
-}: Pick<Delivery, "status" | "attempt_count">): ReceiverState {
+/** Returns the state of a delivery: one that waits is queued, being retried, or held while its endpoint is disabled. */
+export function stateOf(delivery: Delivery): ReceiverState {
+  const { status, endpoint, attempt_count: attempts, next_attempt: next, attempting_since: since } = delivery;
+  if (status === "pending" && endpoint !== null && next === null && since === null) return "held";
   return status === "pending" && attempts > 0 ? "retrying" : OF_STATUS[status];
 }
 

@@ -79,3 +79,32 @@ it("the overview, the list and the page call an endpoint working again alike, af
   await board.show(`sandbox/endpoints/${id}`);
   await page.locator(".facts").getByText(state).waitFor();
 });
+
+it("a delivery of a disabled endpoint is held, and not retried", async () => {
+  const { page, api } = board;
+  isBroken = true;
+  const url = `${receiver.url}/later`;
+  const { id } = (
+    await api("POST", "/v1/webhook_endpoints", { url, events: ["customer.created"], description: "Retired" })
+  ).body;
+  const customer = (await api("POST", "/v1/customers", { email: "held@example.com" })).body.id as string;
+  const delivery = async () => (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data[0];
+  await expect.poll(async () => (await delivery())?.attempt_count).toBe(1);
+  await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+  await board.show(`sandbox/deliveries?endpoint=${id}`);
+  await page.getByText("Held: endpoint disabled, 1 attempt failed").waitFor();
+  await board.show("sandbox/customers");
+  await page
+    .getByRole("row")
+    .filter({ hasText: "held@" })
+    .locator("td.from-tablet")
+    .getByText("1 of 2 · 1 held")
+    .waitFor();
+  await board.show(`sandbox/customers/${customer}`);
+  await page
+    .getByText("1 of 2 webhooks about this customer has not arrived: 1 waits for a disabled endpoint.")
+    .waitFor();
+  await board.show("sandbox/clock");
+  await page.getByText(/^\d+ deliveries wait for their next attempt, 1 for a disabled endpoint\. /).waitFor();
+  await api("DELETE", `/v1/webhook_endpoints/${id}`);
+});

@@ -216,14 +216,15 @@ function outcomeOf({ status_code: code, error, duration_ms: took }: Attempt): st
   return words === "timeout" ? `timeout after ${milliseconds(took)}` : words;
 }
 
-function textOf({ attempts = [], status }: Delivery, [next, ...later]: readonly number[]): string {
+function textOf(delivery: Delivery, [next, ...later]: readonly number[]): string {
+  const { attempts = [], status } = delivery;
   const last = attempts.at(-1);
   if (next !== undefined)
     return later.length > PLANNED_SHOWN - 1
       ? `${later.length - PLANNED_SHOWN + 1} more until ${axisTime(later.at(-1)!, true)}`
       : "";
   if (status === "canceled") return "canceled";
-  if (last === undefined) return "waits for its endpoint";
+  if (last === undefined || stateOf(delivery) === "held") return "waits for its endpoint";
   if (isSuccess(last.status_code))
     return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} at attempt ${attempts.length}`;
   return status === "failed" ? `gave up: ${outcomeOf(last)}` : outcomeOf(last);

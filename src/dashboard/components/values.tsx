@@ -142,11 +142,22 @@ export function retryWait(attempt: number): number {
   return Math.min(LIMITS.retryFirstSeconds * 2 ** (attempt - 1), LIMITS.maxRetryWaitSeconds);
 }
 
-/** The state of a delivery: Queued, Retrying, 7 attempts failed, Delivered, Failed or Canceled. */
+/** The state of a delivery: Queued, Retrying, 7 attempts failed, Held: endpoint disabled, Delivered, Failed or Canceled. */
 export function DeliveryState({ delivery }: { delivery: Delivery }) {
   const state = stateOf(delivery);
-  if (state !== "retrying") return <Status status={state} />;
-  return <Status status={state} detail={`, ${counted(delivery.attempt_count, "attempt")} failed`} />;
+  if (state !== "retrying" && state !== "held") return <Status status={state} />;
+  const { attempt_count: attempts } = delivery;
+  const failed = attempts > 0 && `${counted(attempts, "attempt")} failed`;
+  const why = state === "held" && ": endpoint disabled";
+  return (
+    <Status
+      status={state}
+      detail={[why, failed]
+        .filter(Boolean)
+        .join(", ")
+        .replace(/^(?!:)/, ", ")}
+    />
+  );
 }
 
 /** An event type, whose verb stands out. */

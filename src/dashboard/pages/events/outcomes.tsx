@@ -102,6 +102,7 @@ const SHAPES: Readonly<Record<ReceiverState, string>> = {
   failed: "bad",
   retrying: "retry",
   "not sent": "off",
+  held: "off",
   queued: "wait",
   canceled: "off",
   delivered: "good",
@@ -134,6 +135,7 @@ export const EVENT_STATES = [
   ["not_sent", "Not sent"],
   ["failed", "Failed"],
   ["retrying", "Retrying"],
+  ["held", "Held: endpoint disabled"],
   ["delivered", "Delivered"],
 ] as const;
 

@@ -64,6 +64,16 @@ it("the overview, the list and the page call an endpoint working again alike, af
     .not.toBeNull();
   const waiting = async () => (await api("GET", `/v1/deliveries?endpoint=${id}&status=retrying&limit=100`)).body.data;
   await expect.poll(async () => (await waiting()).length).toBe(LIMITS.failingAttempts + 1);
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.getByRole("button", { name: /^Retry \d+ deliveries/ }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^Retry \d+$/ })
+    .click();
+  await page
+    .getByRole("status", { name: "Retry", exact: true })
+    .getByText(/0 delivered, \d+ (not yet|failed again): 503 Service Unavailable\./)
+    .waitFor();
   isBroken = false;
   await api("POST", `/v1/deliveries/${(await waiting())[0].id}/retry`);
   await expect.poll(async () => (await waiting()).length).toBe(LIMITS.failingAttempts);

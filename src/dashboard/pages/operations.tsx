@@ -8,6 +8,7 @@ import { explainAgain } from "../api/explanation.ts";
 import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { count, counted } from "../format.ts";
+import { outcomeInWords } from "../responses.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
 
 const RUNNING = "/v1/bulk_operations?limit=50";
@@ -99,7 +100,10 @@ function Operations(props: {
             : failed > 0 && done > 0
               ? `${count(done)} of ${words}`
               : words}
-        .{!isRunning && done > 0 && left.length > 0 && <Outcome done={done} failed={failed} left={left} />}
+        .
+        {!isRunning && done > 0 && left.length > 0 && (
+          <Outcome done={done} failed={failed} left={left} since={operations[0]!.created} />
+        )}
         {failed > 0 && done > 0 && ` ${counted(failed, "was", "were")} not sent.`}
         {failed > 0 && !isRunning && reason && ` ${reason}`}
       </p>
@@ -135,22 +139,27 @@ function Operations(props: {
 }
 
 /** How many of the deliveries that were sent again have arrived. Those that could not be are left as well. */
-function Outcome({ done, failed, left }: { done: number; failed: number; left: readonly DeliveryBulkRetry[] }) {
+function Outcome(props: { done: number; failed: number; left: readonly DeliveryBulkRetry[]; since: string }) {
+  const { done, failed, left, since } = props;
   const call = useCall();
-  const [rest, setRest] = useState<{ total: number; isOver: boolean }>();
+  const [rest, setRest] = useState<{ total: number; isOver: boolean; cause: string | undefined }>();
   useEffect(() => {
     let isCurrent = true;
     const begun = Date.now();
     const read = async () => {
       const bodies = left.flatMap((one) => (["pending", "failed"] as const).map((status) => ({ ...one, status })));
-      const [{ queue }, ...counts] = await Promise.all([
-        call<Statistics>("GET", "/v1/statistics?minutes=1"),
+      const [{ queue, failures }, ...counts] = await Promise.all([
+        call<Statistics>("GET", "/v1/statistics?minutes=5"),
         ...bodies.map((body) => call<BulkOperation>("POST", "/v1/deliveries/retry", { ...body, dry_run: true })),
       ]);
       // The page must not contradict the outcome.
       await explainAgain();
       const isOver = queue.oldest_due_seconds === 0 && Date.now() - begun > ATTEMPTS_MILLISECONDS;
-      if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver });
+      const last = failures
+        .filter(({ endpoint, last_at: at }) => at >= since && left.some((one) => one.endpoint === endpoint))
+        .toSorted((a, b) => b.last_at.localeCompare(a.last_at))[0];
+      const cause = last && outcomeInWords(last.status_code, last.error);
+      if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver, cause });
     };
     const readNow = () => void read().catch(() => {});
     readNow();
@@ -163,5 +172,10 @@ function Outcome({ done, failed, left }: { done: number; failed: number; left: r
   if (rest === undefined) return null;
   const missing = Math.min(done, Math.max(0, rest.total - failed));
   if (missing === 0) return <> {done === 1 ? "It was" : "All were"} delivered.</>;
-  return <>{` ${count(done - missing)} delivered, ${count(missing)} ${rest.isOver ? "failed again" : "not yet"}.`}</>;
+  return (
+    <span class={rest.isOver || rest.cause !== undefined ? "bad-text" : undefined}>
+      {` ${count(done - missing)} delivered, ${count(missing)} ${rest.isOver ? "failed again" : "not yet"}`}
+      {rest.cause !== undefined && `: ${rest.cause}`}.
+    </span>
+  );
 }

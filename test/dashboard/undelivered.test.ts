@@ -124,7 +124,7 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
   await board.show("sandbox");
   // What a disabled endpoint missed is not sent by a retry, and ranks below what fails.
-  await page.getByLabel("Summary").getByText("1 endpoint is disabled: 1 event was not sent.").waitFor();
+  await page.getByLabel("Summary").getByText("1 endpoint is disabled: 1 webhook was not sent since then.").waitFor();
   const table = page.getByRole("region", { name: "Endpoints, worst first" });
   // Rows keep their order below the pointer.
   await page.mouse.move(0, 0);

@@ -183,7 +183,7 @@ function lossInWords(disabled: readonly Standing[]): string {
   const missed = disabled.reduce((sum, one) => sum + lostOf(one), 0) - failed;
   const parts = [
     failed > 0 && `${counted(failed, "delivery", "deliveries")} failed`,
-    missed > 0 && `${counted(missed, "event was", "events were")} not sent`,
+    missed > 0 && `${counted(missed, "webhook was", "webhooks were")} not sent since then`,
   ];
   return parts.filter(Boolean).join(", ");
 }

@@ -13,7 +13,7 @@ import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiver
 import { causeOf, pauseAfter } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.ts";
 import type { Chain } from "./chain.ts";
-import { disabled } from "./disabled.ts";
+import { afterRepair, disabled } from "./disabled.ts";
 import { atStart, everyAttempt, type Finding, span, type TimeFormat } from "./finding.ts";
 import { forwardOf, forwardTo, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
@@ -317,13 +317,11 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
 
 /** Enabling an endpoint does not send failed deliveries again, and does not repair the receiver. */
 function afterEnabling({ action, fix }: Answer, enable: string, delivery: Delivery, chain: Chain) {
-  const then = "nable the endpoint and retry the delivery";
+  const then = "enable the endpoint and retry the delivery";
   const advice =
-    action === null || action === "Retry now"
-      ? `E${then}`
-      : /, then retry$|^Retry it(?=,)/.test(action)
-        ? action.replace(/, then retry$/, `, then e${then}`).replace(/^Retry it,/, `E${then},`)
-        : `${action}. Then e${then}`;
+    action?.startsWith("Retry it,") === true
+      ? action.replace("Retry it", capitalized(then))
+      : afterRepair({ action }, then);
   const correction = fix?.startsWith("service endpoints update ") === true ? [fix] : [];
   return { action: advice, fix: [...correction, enable, againOf(delivery, chain)].join(" && ") };
 }

@@ -1,3 +1,4 @@
+import { capitalized } from "../contract/words.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import type { Chain } from "./chain.ts";
@@ -26,11 +27,19 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
   };
 }
 
-function enabling({ id, disabled_reason: reason, livemode }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
-  const deletion = shellCommand`service endpoints delete ${id}` + (livemode ? " --live" : "");
+/** Returns the advice to do something once the cause of a failure is repaired. */
+export function afterRepair({ action }: Pick<Finding, "action">, then: string): string {
+  if (action === null || action === "Retry now") return capitalized(then);
+  const after = `, then ${then}`;
+  return action.endsWith(", then retry")
+    ? action.replace(/, then retry$/, after)
+    : `${action}. ${capitalized(after.slice(2))}`;
+}
+
+function enabling({ id, disabled_reason: reason }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
   const action =
     reason === "gone"
-      ? `If the receiver is gone for good, run \`${deletion}\`. Otherwise enable the endpoint once its receiver is back`
+      ? "If the receiver is gone for good, delete the endpoint. Otherwise enable the endpoint once its receiver is back"
       : "Enable the endpoint";
   return { action, fix: shellCommand`service endpoints enable ${id}` };
 }

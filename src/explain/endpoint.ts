@@ -11,7 +11,7 @@ import { type Cause, pauseAfter } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { ofDelivery } from "./deliveries.ts";
-import { disabled } from "./disabled.ts";
+import { afterRepair, disabled } from "./disabled.ts";
 import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
 import { hasRecovered, isRecoveryReported, newestOf } from "./recovery.ts";
 
@@ -39,11 +39,12 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const finding = disabled(endpoint, chain, time, statistics?.queue.pending ?? 0);
     const lost = statistics?.endpoints.find(({ endpoint: id }) => id === endpoint.id)?.failed_deliveries ?? 0;
     const replay = replayOfMissed(endpoint, statistics, finding);
-    const advised = { ...finding, ...replay };
+    const broken = failureOf(endpoint, chain, time);
+    const advised = { ...finding, ...replay, ...(broken && { action: afterRepair(broken, lowered(replay.action!)) }) };
     const hasMissed = replay.fix !== finding.fix;
     return {
       ...advised,
-      evidence: evidence ?? finding.evidence,
+      evidence: evidence ?? [broken?.evidence, finding.evidence].filter(Boolean).join(". "),
       ...(lost > 0 && {
         summary: `${finding.summary}; ${counted(lost, "delivery", "deliveries")} failed${hasMissed ? ", and events since then were not sent" : ""}`,
         action: `${advised.action}, then retry what failed`,
@@ -61,6 +62,18 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
   if (lostOf(state) > 0) return withLost(state);
   return hasJustRecovered(chain) ? recovered(state) : healthy(state);
 }
+
+/** Returns what to repair before an endpoint is enabled that someone disabled after its last attempt had failed. */
+function failureOf(endpoint: WebhookEndpoint, chain: Chain, time: TimeFormat) {
+  const last = lastAttempted(chain.deliveries);
+  const failed = last && last.status !== "succeeded" ? attemptsOf(last).at(-1) : undefined;
+  if (last === undefined || failed === undefined || endpoint.disabled_reason === "gone") return undefined;
+  const outcome = { ...failed, delivery: last.id };
+  const cause = currentCause(outcome, lastAttemptTime(failed.at, last), receiverOfEndpoint(endpoint), chain);
+  return { action: cause.action, evidence: `${cause.what}. ${attemptEvidence(attemptsOf(last), time)}` };
+}
+
+const lowered = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** Returns true if the endpoint failed before the counted time, and was reported to work again within it. */
 function hasJustRecovered({ recovery, outage, now }: Chain): boolean {

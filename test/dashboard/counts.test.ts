@@ -114,6 +114,11 @@ it("a delivery of a disabled endpoint is held, and not retried", async () => {
   await page
     .getByText("1 of 2 webhooks about this customer has not arrived: 1 waits for a disabled endpoint.")
     .waitFor();
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.locator(".answer").getByText("then enable the endpoint").waitFor();
+  await page.getByRole("button", { name: "Enable and replay" }).click();
+  await page.getByRole("dialog").getByText("Its last attempt failed: 503 Service Unavailable.").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await board.show("sandbox/clock");
   await page.getByText(/^\d+ deliveries wait for their next attempt, 1 for a disabled endpoint\. /).waitFor();
   await api("DELETE", `/v1/webhook_endpoints/${id}`);

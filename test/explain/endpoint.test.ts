@@ -111,8 +111,8 @@ describe("service why for an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
       summary: 'Billing was disabled with the API key "First key" at T; 1 delivery is waiting until it is enabled',
-      evidence: expect.stringMatching(/^Disabled by request req_\w+$/),
-      action: "Enable the endpoint",
+      evidence: expect.stringMatching(/ 500\b.*\. Attempt \d at T: 500 in .*\. Disabled by request req_\w+$/),
+      action: expect.stringMatching(/, then enable the endpoint$/),
       fix: `service endpoints enable ${endpoint}`,
     });
     await world.run(`service endpoints enable ${endpoint}`);

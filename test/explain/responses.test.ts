@@ -285,7 +285,8 @@ describe("service why for a delivery and its event", () => {
       code: "endpoint_disabled",
       summary: "Billing was disabled at T, because it responded with 410 Gone",
       evidence: 'Attempt 1 at T: 410 in N ms, "This webhook was retired"',
-      action: `If the receiver is gone for good, run \`service endpoints delete ${endpoint}\`. Otherwise enable the endpoint once its receiver is back, then retry the delivery`,
+      action:
+        "If the receiver is gone for good, delete the endpoint. Otherwise enable the endpoint once its receiver is back, then retry the delivery",
       fix: `service endpoints enable ${endpoint}`,
     };
     const [delivery] = deliveries;

@@ -1,13 +1,15 @@
 import { useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import { useCall } from "../api/call.ts";
+import { useCall, withQuery } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { useQuery } from "../api/store.ts";
 import { Confirmation } from "../components/action.tsx";
 import { count, counted } from "../format.ts";
+import { outcomeInWords } from "../responses.ts";
 import { environment } from "../router.tsx";
 import { useFound } from "./bulk.tsx";
 import { noteStarted } from "./operations.tsx";
@@ -56,7 +58,12 @@ export function EnableDialog(props: {
   const ofLost = useFound(id, async () => {
     return (await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...ofFailed, dry_run: true })).total;
   });
-  const listeners = useQuery<Statistics>("/v1/statistics?minutes=1").data?.listeners ?? 0;
+  const { data: statistics } = useQuery<Statistics>("/v1/statistics");
+  const listeners = statistics?.listeners ?? 0;
+  const broken = useQuery<{ data: Delivery[] }>(
+    withQuery("/v1/deliveries", { endpoint: id, status: "retrying", limit: 1 }),
+  ).data?.data[0];
+  const success = statistics?.endpoints.find((one) => one.endpoint === id)?.last_success_at ?? "";
   const missed = ofMissed.found?.get(id);
   const { found: lost = 0 } = ofLost;
   const error = ofMissed.error ?? ofLost.error;
@@ -100,6 +107,12 @@ export function EnableDialog(props: {
               ? error === undefined && "Counting the events that it missed…"
               : `It will receive the ${counted(replayed, "event")}${only && isOnly ? ` about this ${only.about}` : ""} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
           </p>
+          {broken !== undefined && statistics !== undefined && (broken.last_attempt_at ?? "") > success && (
+            <p class="notice wait">
+              Its last attempt failed: {outcomeInWords(broken.last_status_code, broken.last_error)}. Repair the receiver
+              first, or everything that is sent fails again.
+            </p>
+          )}
           {listeners > 0 && missed !== undefined && missed > 0 && (
             <p>
               {listeners === 1

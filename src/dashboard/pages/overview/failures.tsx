@@ -212,7 +212,8 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
             label: "Why",
             from: "desktop",
             isLong: true,
-            isFor: isTroubled,
+            isFor: (standing) =>
+              isTroubled(standing) || (standing.state === "disabled" && standing.failures.length > 0),
             cell: (standing) => <Cause standing={standing} last={lastOf(standing)} />,
           },
           {

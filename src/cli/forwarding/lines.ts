@@ -166,10 +166,15 @@ export function recordOf(report: ReceivedReport | ForwardedReport, now: number):
     const why = verified === undefined || verified === true ? "" : verified.message;
     return [...start("received"), "", notes, why].map(printable).join("\t");
   }
-  const { durationMs, failure, excerpt } = report;
+  const { durationMs, status, failure, excerpt } = report;
   const said = acceptedForgery(report) ?? failure?.message ?? problemDetail(excerpt) ?? titleOf(excerpt) ?? excerpt;
   const response = said.trim().slice(0, MAX_RESPONSE_LENGTH);
-  return [...start(statusOf(report, false)), String(Math.round(durationMs)), tagsOf(report), response]
+  return [
+    ...start(String(status ?? failure?.code ?? "failed")),
+    String(Math.round(durationMs)),
+    tagsOf(report),
+    response,
+  ]
     .map(printable)
     .join("\t");
 }
@@ -179,7 +184,7 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
   if (setup.isSplit) return hintLines(report, context);
   const { status, failure, excerpt, retryInMs } = report;
   const forgery = acceptedForgery(report);
-  const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
+  const lines = [eventLine("←", columnOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
   if (status !== undefined && status >= 400 && !isForgery(report.copy)) {
     lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
@@ -197,9 +202,14 @@ export function acceptedForgery({ copy, status }: ForwardedReport): string | und
   return `accepted a delivery with ${what}; it must be rejected`;
 }
 
-function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string {
+function columnOf({ status, failure }: ForwardedReport, narrow: boolean): string {
   if (status !== undefined) return String(status);
-  return narrow ? "err" : (failure?.code ?? "failed");
+  return narrow ? "err" : shortFailure(failure?.code);
+}
+
+/** Returns the code of a failure for a column; the line below it or the details say more about a long one. */
+export function shortFailure(code: string | undefined): string {
+  return code !== undefined && code.length <= FULL.status ? code : "failed";
 }
 
 /** Time, status colored by class, type, duration, ID and notes. */

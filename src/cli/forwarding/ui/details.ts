@@ -9,7 +9,7 @@ import { wrapLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
-import { acceptedForgery } from "../lines.ts";
+import { acceptedForgery, shortFailure } from "../lines.ts";
 import type { Row } from "./history.ts";
 import { statusSpan, tagsOf } from "./row.ts";
 
@@ -66,7 +66,7 @@ function signatureLines({ verified }: Row["event"]): Line[] {
 function earlierLines({ earlier }: Row): Line[] {
   return earlier.map(({ at, number, status, failure, durationMs }) =>
     labelled(`Attempt ${number}`, [
-      `${clockTime(at)}  ${status ?? failure ?? "failed"} in ${formatDuration(durationMs)}`,
+      `${clockTime(at)}  ${status ?? shortFailure(failure)} in ${formatDuration(durationMs)}`,
     ]),
   );
 }

@@ -5,7 +5,7 @@ import { cutMiddle, fitLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
-import { acceptedForgery, COPY_TAGS } from "../lines.ts";
+import { acceptedForgery, COPY_TAGS, shortFailure } from "../lines.ts";
 import type { Row } from "./history.ts";
 
 const STATUS_WIDTH = 8;
@@ -101,10 +101,6 @@ export function statusSpan({ outcome, isForwarded, isOfReset }: Row): Span {
   if (isForgery(copy)) return [shown, status === undefined || isSuccess(status) ? "bad" : "good"];
   if (isSuccess(status)) return [shown, "good"];
   return [shown, status !== undefined && status < 500 ? "warn" : "bad"];
-}
-
-function shortFailure(code: string | undefined): string {
-  return code !== undefined && code.length < STATUS_WIDTH ? code : "failed";
 }
 
 /** Returns notes on how a delivery differs from a first attempt. */

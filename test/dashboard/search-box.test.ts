@@ -66,6 +66,7 @@ it("one search box finds objects, pages by other names, the page's actions, and 
     await search(text);
     await expect.poll(() => first.textContent()).toBe(command);
     await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
   }
   await search("status:failed endpoint:billing");
   await option("Deliveries: status:failed endpoint:billing").click();

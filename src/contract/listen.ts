@@ -119,11 +119,12 @@ export const REPORTED_HEADERS = [
 
 /** Returns the response's headers that an attempt reports; null without any. */
 export function reportedHeaders(attempt: ForwardAttempt): Record<string, string> | null {
-  const found = REPORTED_HEADERS.flatMap(([field, name]) => {
+  let found: Record<string, string> | null = null;
+  for (const [field, name] of REPORTED_HEADERS) {
     const value = attempt[field];
-    return value === undefined ? [] : [[name, value.slice(0, LIMITS.listenTargetLength)]];
-  });
-  return found.length === 0 ? null : Object.fromEntries(found);
+    if (value !== undefined) (found ??= {})[name] = value.slice(0, LIMITS.listenTargetLength);
+  }
+  return found;
 }
 
 /** An attempt that was retried, and how many milliseconds before the acknowledgement it ended. */

@@ -289,13 +289,14 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#notifySettled();
   }
 
-  #hintFor({ event, copy }: Delivery<Event>, { status, failure, ...response }: ForwardResult): string | undefined {
+  #hintFor({ event, copy }: Delivery<Event>, result: ForwardResult): string | undefined {
+    const { status, failure, excerpt, responseHeaders } = result;
     // A receiver that rejects a forged signature does what it should.
-    if (isForgery(copy)) return undefined;
+    if (isSuccess(status) || isForgery(copy)) return undefined;
     if (status === undefined) return failure?.hint;
     const signing = this.#signing;
     const rejected = "headers" in signing ? signing.rejectedHint : undefined;
-    return hintForResponse({ status, ...response }, rejected && (() => rejected(event)));
+    return hintForResponse({ status, excerpt, responseHeaders }, rejected && (() => rejected(event)));
   }
 
   /** Lets a delivery wait for a file descriptor: that counts as no attempt, and is reported once. */

@@ -221,9 +221,11 @@ export function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {
   if (outcome?.status !== undefined) attempt.status_code = outcome.status;
   if (outcome?.error !== undefined) attempt.error = outcome.error;
   if (outcome?.excerpt !== undefined && outcome.excerpt !== "") attempt.response_excerpt = outcome.excerpt;
-  for (const [field, name] of REPORTED_HEADERS) {
-    const value = outcome?.headers?.get(name);
-    if (value !== undefined) attempt[field] = value.slice(0, LIMITS.listenTargetLength);
+  if (outcome?.headers !== undefined) {
+    for (const [field, name] of REPORTED_HEADERS) {
+      const value = outcome.headers.get(name);
+      if (value !== undefined) attempt[field] = value.slice(0, LIMITS.listenTargetLength);
+    }
   }
   return attempt;
 }

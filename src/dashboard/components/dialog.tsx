@@ -36,11 +36,12 @@ export function Dialog(props: {
       }
     };
   }, []);
-  const stay = (event: Event) => {
+  const stay = (event: Event): boolean => {
     const text = reasonToStay();
-    if (text === undefined) return;
+    if (text === undefined) return false;
     event.preventDefault();
     setReason(text);
+    return true;
   };
   return (
     <dialog
@@ -48,7 +49,12 @@ export function Dialog(props: {
       class={props.class}
       aria-labelledby={title}
       onInput={() => (isEdited.current = props.isForm !== false)}
-      onCancel={stay}
+      // The state changes with the key: a close event comes later, and could close what was opened meanwhile.
+      onCancel={(event) => {
+        if (stay(event)) return;
+        event.preventDefault();
+        props.onClose();
+      }}
       // A browser closes a dialog at a second Escape without an event.
       onKeyDown={(event) => {
         event.stopPropagation();

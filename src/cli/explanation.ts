@@ -8,7 +8,7 @@ import { listed } from "../contract/words.ts";
 import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
 import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
-import { ofMissing } from "../explain/missing.ts";
+import { isOfReset, ofMissing } from "../explain/missing.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
 import { mapTexts } from "./terminal/json.ts";
 
@@ -76,8 +76,8 @@ export async function removalOf(client: Client, id: string, isLive: boolean): Pr
   const [deletion] = deletions.data;
   const now = clock === undefined ? Date.now() : Date.parse(clock.now);
   const missing = { id, kind, isLive, now, deletion, resetAt: clock?.reset_at ?? null, newest: undefined };
+  if (deletion === undefined && !isOfReset(missing)) return undefined;
   const { summary, action, fix } = ofMissing(missing, (timestamp) => timestamp);
-  if (!/ was (?:deleted|reset) /.test(summary) || fix === null) return undefined;
   return `It${summary.slice(summary.indexOf(id) + id.length)}.\n${action}: ${fix}`;
 }
 

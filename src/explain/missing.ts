@@ -52,9 +52,19 @@ const RETENTION: Record<string, string> = {
 /** Test clocks are rarely further ahead. */
 const LONGEST_ADVANCE_MILLISECONDS = 100 * 365 * 86_400_000;
 
+/** Whether an ID is from before the last reset. One from the future is, too: the reset ended the time of the test clock. */
+export function isOfReset({ id, now, resetAt }: Pick<Missing, "id" | "now" | "resetAt">): boolean {
+  const created = timeOfId(id);
+  return resetAt !== null && !isInvented({ id, now }) && (created <= Date.parse(resetAt) || created > now);
+}
+
+function isInvented({ id, now }: Pick<Missing, "id" | "now">): boolean {
+  return timeOfId(id) > now + LONGEST_ADVANCE_MILLISECONDS;
+}
+
 /** Returns what happened to an ID of which nothing remains, or where else it may be. */
 export function ofMissing(missing: Missing, time: TimeFormat): Finding {
-  const { id, kind, isLive, now, deletion, resetAt, newest } = missing;
+  const { id, kind, isLive, deletion, resetAt, newest } = missing;
   const noun = kind === "request" ? "request" : nounOf(kind as ResourceKind);
   const environment = isLive ? "live mode" : "the sandbox";
   const live = isLive ? " --live" : "";
@@ -69,18 +79,16 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
     };
   }
   const created = timeOfId(id);
-  // An ID from the future is also from before the reset, which ended the time of the test clock.
-  const isInvented = created > now + LONGEST_ADVANCE_MILLISECONDS;
-  const isReset = resetAt !== null && !isInvented && (created <= Date.parse(resetAt) || created > now);
+  const [isReset, isExample] = [isOfReset(missing), isInvented(missing)];
   const isObject = OBJECT_KINDS.some((object) => object === kind);
   const known = [
     isReset &&
       `The ID was created at ${time(formatTimestamp(created))}. A reset deletes objects, events and logs, and so does restoring a snapshot`,
-    isInvented &&
+    isExample &&
       `IDs contain the time of their creation. That of this one is in the year ${new Date(created).getUTCFullYear()}, so it is an example or mistyped`,
-    !isReset && !isInvented && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
-    !isReset && !isInvented && RETENTION[kind],
-    isObject || isInvented
+    !isReset && !isExample && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
+    !isReset && !isExample && RETENTION[kind],
+    isObject || isExample
       ? ""
       : newest === undefined
         ? `${capitalized(environment)} has no events`
@@ -89,13 +97,13 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
   return {
     code: "not_found",
     subject: id,
-    summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
+    summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt!)}` : ""}`,
     evidence: known.filter(Boolean).join(". ") || null,
     ...(isReset
       ? isObject || kind === "event" || kind === "delivery"
         ? { action: "See the newest events", fix: "service events list" }
         : { action: "See the newest requests", fix: "service logs list" }
-      : isInvented
+      : isExample
         ? { action: null, fix: null }
         : {
             action: `Look in ${isLive ? "the sandbox" : "live mode"}`,

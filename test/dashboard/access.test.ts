@@ -195,8 +195,8 @@ describe("API keys", () => {
     expect(await status(first, "/v1/orders")).toBe(200);
     await page.getByRole("link", { name: "API keys" }).first().click();
 
-    await rowOf("Importer").getByRole("button", { name: "Roll" }).click();
-    await page.getByRole("button", { name: "Roll key" }).click();
+    await rowOf("Importer").getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("button", { name: "Rotate key" }).click();
     const second = await secretIn(page.getByRole("dialog", { name: "The new API key" }));
     expect([await status(first), await status(second)]).toEqual([401, 200]);
     const active = rowOf("Importer").filter({ hasText: "active" });

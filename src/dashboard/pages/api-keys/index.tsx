@@ -129,7 +129,7 @@ function KeyList() {
             isFor: (key) => statusOf(key) === "active",
             cell: (key) => (
               <span class="row-actions">
-                <KeyActions apiKey={key} class="small" onRolled={keep} onRevoked={pages.reload} />
+                <KeyActions apiKey={key} class="small" onRotated={keep} onRevoked={pages.reload} />
               </span>
             ),
           },
@@ -145,27 +145,32 @@ function NewKey({ of, onClose }: { of: ApiKey | undefined; onClose: () => void }
   return <ShownOnce title="The new API key" secret={of.key} what="the API key" onClose={onClose} />;
 }
 
-function KeyActions(props: { apiKey: ApiKey; class?: string; onRolled: (key: ApiKey) => void; onRevoked: () => void }) {
+function KeyActions(props: {
+  apiKey: ApiKey;
+  class?: string;
+  onRotated: (key: ApiKey) => void;
+  onRevoked: () => void;
+}) {
   const call = useCall();
-  const { apiKey: key, class: size = "", onRolled, onRevoked } = props;
+  const { apiKey: key, class: size = "", onRotated, onRevoked } = props;
   return (
     <>
       <ConfirmedAction
         class={size}
-        title="Roll this key?"
+        title="Rotate this key?"
         explanation={
           <>
             <p>A new key with the same permissions replaces it. The old key stops working at once.</p>
             <LastRequest of={key} />
           </>
         }
-        verb="Roll key"
+        verb="Rotate key"
         run={async () => {
-          onRolled(await call<ApiKey>("POST", `/v1/api_keys/${key.id}/roll`));
+          onRotated(await call<ApiKey>("POST", `/v1/api_keys/${key.id}/roll`));
           return undefined;
         }}
       >
-        Roll
+        Rotate
       </ConfirmedAction>
       <ConfirmedAction
         // In a list, the dialog is warning enough.
@@ -241,7 +246,7 @@ function KeyDetail({ id }: { id: string }) {
           statusOf(key) === "active" && (
             <>
               <EditResource kind="api_key" item={key} title="Edit this API key" onSaved={query.reload} />
-              <KeyActions apiKey={key} onRolled={setFresh} onRevoked={query.reload} />
+              <KeyActions apiKey={key} onRotated={setFresh} onRevoked={query.reload} />
             </>
           )
         }

@@ -9,7 +9,8 @@ export async function filterWithJq(value: unknown, expression: string): Promise<
       code: "jq_failed",
       cause,
       ...(isOfItems && {
-        hint: shellCommand`The output is an array. For each of its items: --jq ${`.[]${expression}`}`,
+        // `.data` is where a response of the API has them.
+        hint: shellCommand`The output is an array. For each of its items: --jq ${expression.replace(/^(\.data\b)?(\[\d*\])?/, ".[]")}`,
       }),
     });
   });

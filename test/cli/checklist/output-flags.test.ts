@@ -97,12 +97,15 @@ describe("a command that has changed something", () => {
     expect(stderr).toMatch(/^Error: --jq \.id \| error\("no"\): no\n(The request|These requests) succeeded: \S+/);
   });
 
-  it("suggests an expression for each item if --jq treats a list as an object", async () => {
-    await service("customers", "create", "--email", newEmail());
-    const { exitCode, stderr } = await service("customers", "list", "--jq", ".email");
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("The output is an array. For each of its items: --jq '.[].email'");
-  });
+  it.each([".email", ".data[].email", ".data[0].email"])(
+    "suggests to apply --jq %s to each item of a list",
+    async (jq) => {
+      await service("customers", "create", "--email", newEmail());
+      const { exitCode, stderr } = await service("customers", "list", "--jq", jq);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain("The output is an array. For each of its items: --jq '.[].email'");
+    },
+  );
 
   it("names the object in the error of --json", async () => {
     const args = ["customers", "create", "--email", newEmail(), "--json", "--jq", ".id | tonumber"];

@@ -76,7 +76,7 @@ function AppList() {
         ]}
       />
       <Card title="How an app gets access">
-        <ol class="steps three">
+        <ol class="steps down">
           <li>
             <h3>Register it</h3>
             <p class="soft">It gets a client ID; one that runs on a server gets a secret, too.</p>

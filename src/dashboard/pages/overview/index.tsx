@@ -209,11 +209,7 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
         href={hrefOf("deliveries", "", { status: "retrying" })}
       />
       <Figure
-        label={
-          totals.latency_p95_ms === null
-            ? "median response"
-            : `median response, p95 ${milliseconds(totals.latency_p95_ms).replace(" ", "\u00a0")}`
-        }
+        label={`p50 response${totals.latency_p95_ms === null ? "" : `, p95 ${milliseconds(totals.latency_p95_ms)}`}`}
         value={milliseconds(totals.latency_p50_ms)}
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />

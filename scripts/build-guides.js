@@ -285,7 +285,7 @@ function guidesMenu(page, groups) {
       const current = file === page.file ? ' aria-current="page"' : "";
       return `<li><a href="${nameOf(file)}.html"${current}>${escape(title)}</a></li>`;
     });
-    if (name === "Reference") items.push(`<li><a href="/docs">API</a></li>`);
+    if (name === "Reference") items.push(`<li><a href="/docs/reference">API</a></li>`);
     return `<li><h2>${escape(name)}</h2><ul>${items.join("")}</ul></li>`;
   });
 }

@@ -25,7 +25,7 @@ console.log(join(folder, "index.html"));
 function relative(text) {
   return text
     .replaceAll(/"\/docs\/guides\/([\w.-]*)/g, '"$1')
-    .replaceAll(/"\/docs(#[\w-]*)?"/g, '"api.html$1"')
+    .replaceAll(/"\/docs\/reference(#[\w-]*)?"/g, '"api.html$1"')
     .replaceAll(/"\/docs\/reference\/([\w-]+\.html)(#[\w-]*)?"/g, '"reference-$1$2"')
     .replaceAll(/"\/problems"/g, '"errors.html"')
     .replaceAll(/"\/problems\/(\w+)"/g, '"errors.html#$1"')
@@ -60,7 +60,7 @@ async function reference() {
     const { listen_url: url } = JSON.parse(line);
     const textOf = async (path) => (await fetch(url + path)).text();
     const linkedFrom = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))];
-    const start = await textOf("/docs");
+    const start = await textOf("/docs/reference");
     const names = linkedFrom(start, /"\/docs\/reference\/([\w-]+)/g);
     const pages = [
       ["api.html", start],

@@ -21,7 +21,7 @@ export function searchEntries(
     ...sectionsOf(introduction("", "")).map(({ id, heading, words }) => ({
       title: heading,
       page: "API",
-      url: `/docs#${id}`,
+      url: `/docs/reference#${id}`,
       words,
     })),
     ...OPERATIONS.map(({ summary, details = "", method, path }) => {

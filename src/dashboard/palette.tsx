@@ -147,8 +147,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
         }))),
     ...(
       [
-        ["Guides", "/docs/guides", "docs help documentation"],
-        ["API reference", "/docs", "docs openapi documentation"],
+        ["Guides", "/docs", "docs help documentation"],
+        ["API reference", "/docs/reference", "docs openapi documentation"],
         ["Password & sign-in", "/account", "account sign out log out password"],
       ] as const
     ).map(([label, href, aliases]): Command => ({

@@ -140,10 +140,10 @@ function Menu() {
       <div class="nav-end">
         <ul>
           <li>
-            <a href="/docs/guides">Guides</a>
+            <a href="/docs">Guides</a>
           </li>
           <li>
-            <a href="/docs">API reference</a>
+            <a href="/docs/reference">API reference</a>
           </li>
           <li>
             <a href="/account">Password & sign-in</a>

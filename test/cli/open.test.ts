@@ -10,7 +10,7 @@ describe("service open", () => {
     [[], "http://127.0.0.1:4010/dashboard/sandbox"],
     [["dashboard", "--live"], "http://127.0.0.1:4010/dashboard/live"],
     [["events"], "http://127.0.0.1:4010/dashboard/sandbox/events"],
-    [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs/guides"],
+    [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs"],
   ])("%j prints the URL", async (args, url) => {
     expect(await runCli(["open", ...args])).toEqual({ exitCode: 0, stdout: `${url}\n`, stderr: "" });
   });
@@ -18,7 +18,7 @@ describe("service open", () => {
   it("reports with --json whether a browser opened", async () => {
     expect(JSON.parse((await runCli(["open", "docs", "--json"])).stdout)).toEqual({
       page: "docs",
-      url: "http://127.0.0.1:4010/docs/guides",
+      url: "http://127.0.0.1:4010/docs",
       opened: false,
     });
   });
@@ -44,7 +44,7 @@ describe("service open", () => {
     expect(exitCode).toBe(0);
     expect(readdirSync(stdout.trim())).toContain("troubleshooting.md");
     expect(stderr).toBe(
-      `These are the pages as text. Start the platform with \`service serve --port ${port}\` to read them at http://127.0.0.1:${port}/docs/guides.\n`,
+      `These are the pages as text. Start the platform with \`service serve --port ${port}\` to read them at http://127.0.0.1:${port}/docs.\n`,
     );
   });
 
@@ -53,7 +53,7 @@ describe("service open", () => {
     const baseUrl = `http://127.0.0.1:${port}`;
     expect(await runCli(["open", "api", "--base-url", baseUrl])).toEqual({
       exitCode: 0,
-      stdout: `${baseUrl}/docs\n`,
+      stdout: `${baseUrl}/docs/reference\n`,
       stderr: `No platform listens at ${baseUrl}. Start the platform with \`service serve --port ${port}\` to read it.\n`,
     });
   });

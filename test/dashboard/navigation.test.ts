@@ -70,7 +70,7 @@ it("Back and a reload restore the rows, the search and the scroll position of a 
   await page.reload();
   await link.waitFor();
   await expect.poll(() => page.evaluate<number>("scrollY")).toBe(left);
-  await page.goto(`${board.platform.baseUrl}/docs`);
+  await page.goto(`${board.platform.baseUrl}/docs/reference`);
   await page.goBack();
   await link.waitFor();
   await expect.poll(() => page.evaluate<number>("scrollY")).toBe(left);

@@ -49,7 +49,7 @@ describe("the guides at /docs/guides", () => {
     const home = await textOf("/docs/guides/");
     const guides = [...home.matchAll(/href="([\w-]+\.html)"/g)].map(([, name]) => `/docs/guides/${name}`);
     const problems = Object.keys(ERRORS).map((code) => `/problems/${code}`);
-    const texts = await Promise.all([...new Set(guides), ...problems, "/docs"].map(textOf));
+    const texts = await Promise.all([...new Set(guides), ...problems, "/docs/reference"].map(textOf));
     const prose = texts.join("").replaceAll(/<(h[1-4])\b.*?<\/\1>|<\/?span[^>]*>/gs, "");
     expect(prose.match(/<code>service [^<]*/g)).toBeNull();
     expect(prose).toContain("<code>npx service-cli why &lt;id&gt;</code>");
@@ -81,7 +81,7 @@ describe("the guides at /docs/guides", () => {
     expect([status, url]).toEqual([200, `${platform.baseUrl}/docs/guides/${target}`]);
   });
 
-  it.each(["/docs", "/docs/guides/", "/docs/guides/style.css", "/docs/guides/listen.svg"])(
+  it.each(["/docs/reference", "/docs/guides/", "/docs/guides/style.css", "/docs/guides/listen.svg"])(
     "are compressed: %s",
     async (path) => {
       const { headers } = await fetch(platform.baseUrl + path, { headers: { "Accept-Encoding": "gzip" } });
@@ -131,7 +131,7 @@ describe("the guides at /docs/guides", () => {
     const header = async () => page.locator("header nav a").allTextContents();
     const guides = await header();
     await page.getByRole("navigation", { name: "Site" }).getByRole("link", { name: "API" }).click();
-    await page.waitForURL(/\/docs$/);
+    await page.waitForURL(/\/docs\/reference$/);
     expect(await header()).toEqual(guides);
   });
 
@@ -151,8 +151,8 @@ describe("the guides at /docs/guides", () => {
       ["localhost", "concepts.html#forwarding-to-localhost"],
       ["timeout", "errors.html#timeout"],
       ["test clock", "concepts.html#the-test-clock"],
-      ["rate limit", "/docs#rate-limits"],
-      ["cursor pagination", "/docs#pagination"],
+      ["rate limit", "/docs/reference#rate-limits"],
+      ["cursor pagination", "/docs/reference#pagination"],
       ["signature mismatch", "errors.html#signature_mismatch"],
       ["why", "commands-why.html#service-why"],
       ["exit code", "errors.html#exit-codes"],

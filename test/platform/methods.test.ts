@@ -80,7 +80,7 @@ async function createExample(api: Api, kind: ObjectKind): Promise<string> {
 
 async function exampleOf(api: Api, path: string): Promise<string> {
   if (path === "/dashboard/assets/:name") {
-    const page = await fetch(`${platform.baseUrl}/docs`);
+    const page = await fetch(`${platform.baseUrl}/docs/reference`);
     return /\/dashboard\/assets\/[^"]+/.exec(await page.text())![0];
   }
   const list = path.split("/:id", 1)[0]!;

@@ -222,7 +222,7 @@ it("shows no period that ends before it begins", () => {
 /** Returns the error examples on the pages of the reference: the problem for each operation's ID and code. */
 async function errorExamples(): Promise<Record<string, Record<string, Json>>> {
   const textOf = async (path: string) => (await fetch(platform.baseUrl + path)).text();
-  const pages = new Set((await textOf("/docs")).match(/\/docs\/reference\/[\w-]+\.html/g));
+  const pages = new Set((await textOf("/docs/reference")).match(/\/docs\/reference\/[\w-]+\.html/g));
   const html = (await Promise.all([...pages].map(textOf))).join("");
   const articles = html.split('<article id="').slice(1);
   return Object.fromEntries(articles.map((article) => [article.split('"', 1)[0], problemsIn(article)]));

@@ -25,8 +25,8 @@ async function textOf(path: string): Promise<string> {
 
 /** Returns the paths of all pages of the reference. */
 async function pages(): Promise<string[]> {
-  const found = (await textOf("/docs")).matchAll(/href="(\/docs\/reference\/[\w-]+\.html)"/g);
-  return ["/docs", ...new Set([...found].map(([, path]) => path!))];
+  const found = (await textOf("/docs/reference")).matchAll(/href="(\/docs\/reference\/[\w-]+\.html)"/g);
+  return ["/docs/reference", ...new Set([...found].map(([, path]) => path!))];
 }
 
 /** What the suite leaves of the page for axe, which takes minutes for all of it. */
@@ -42,7 +42,7 @@ describe("the API reference", () => {
   const open = async (path = "") => {
     // Another part of the same page would not be loaded again.
     await page.goto("about:blank");
-    await page.goto(`${cli.platform.baseUrl}/docs${path}`);
+    await page.goto(`${cli.platform.baseUrl}/docs/reference${path}`);
     await page.locator("#search input").waitFor();
   };
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe("the API reference", () => {
     // The first page lists them all.
     const listed = await page.locator(".contents li").evaluateAll((found) => found.map(({ id }) => id));
     expect(new Set(listed)).toEqual(new Set(shown));
-    await open("/reference/customers");
+    await open("/customers");
     const create = page.locator("#createCustomer");
     await create.getByText("409 email_taken").click();
     await create.getByText("The email ada@example.com belongs to customer").waitFor();
@@ -116,8 +116,8 @@ describe("the API reference", () => {
     expect(complaints.splice(0)).toEqual([expect.stringContaining("404")]);
   });
 
-  test.each(["", "/reference/orders.html"])("has a description for search engines: /docs%s", async (path) => {
-    expect(await textOf(`/docs${path}`)).toMatch(/<meta name="description" content="[^"`[]{20,}"/);
+  test.each(["", "/orders.html"])("has a description for search engines: /docs/reference%s", async (path) => {
+    expect(await textOf(`/docs/reference${path}`)).toMatch(/<meta name="description" content="[^"`[]{20,}"/);
   });
 
   it("has addresses that end with .html, like the guides", async () => {
@@ -139,11 +139,11 @@ describe("the API reference", () => {
   });
 
   it("shows all samples in the chosen language, which it remembers, and copies them", async () => {
-    await open("/reference/customers#createCustomer");
+    await open("/customers#createCustomer");
     const request = page.locator("#createCustomer .samples");
     await request.getByText("curl -X POST").waitFor();
     await request.getByRole("button", { name: "CLI" }).click();
-    await open("/reference/orders#createOrder");
+    await open("/orders#createOrder");
     await page
       .locator("#createOrder")
       .getByText("npx service-cli orders create --amount 1999 --currency EUR")
@@ -157,7 +157,7 @@ describe("the API reference", () => {
   });
 
   it("shows what the command of a list prints with its sample", async () => {
-    await open("/reference/customers#listCustomers");
+    await open("/customers#listCustomers");
     const list = page.locator("#listCustomers");
     await list.getByRole("button", { name: "CLI" }).click();
     const output = list.locator(".panel", { hasText: "Output of the command" }).locator("pre");
@@ -168,7 +168,7 @@ describe("the API reference", () => {
   });
 
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
-    await open("/reference/customers#createCustomer");
+    await open("/customers#createCustomer");
     const form = page.locator("#createCustomer form");
     await page.locator("#createCustomer [data-try]").click();
     await form.getByLabel("Sandbox API key").fill(cli.platform.liveKey);
@@ -194,7 +194,7 @@ describe("the API reference", () => {
   });
 
   it("sends a request over plain HTTP from another machine", async () => {
-    await open("/reference/customers#createCustomer");
+    await open("/customers#createCustomer");
     // Pages over plain HTTP from another machine do not have it.
     await page.evaluate("crypto.randomUUID = undefined");
     await page.locator("#createCustomer [data-try]").click();
@@ -207,7 +207,7 @@ describe("the API reference", () => {
 
   it("opens one form after a double click, and reloads the API description after an error", async () => {
     await page.route("**/openapi.json", (route) => route.abort());
-    await open("/reference/customers#createCustomer");
+    await open("/customers#createCustomer");
     const button = page.locator("#createCustomer [data-try]");
     await button.click();
     await page.locator("#createCustomer").getByText("The platform could not be reached.").waitFor();
@@ -225,7 +225,7 @@ describe("the API reference", () => {
   });
 
   it("has no accessibility violation, wide or narrow, in both themes", async () => {
-    await open("/reference/customers#createCustomer");
+    await open("/customers#createCustomer");
     await page.locator("#createCustomer [data-try]").click();
     await page.locator("#createCustomer form").waitFor();
     for (const width of [1440, 390]) {
@@ -258,7 +258,7 @@ describe("the API reference", () => {
 
   it("colors samples, and wraps their long lines", async () => {
     await page.setViewportSize(WIDE);
-    await open("/reference/customers.html");
+    await open("/customers.html");
     await page.locator("#createCustomer").getByRole("button", { name: "Node.js" }).click();
     const colorOf = (part: string) =>
       page.evaluate<string>(
@@ -276,7 +276,7 @@ describe("the API reference", () => {
   it("is readable without JavaScript", async () => {
     const context = await browser!.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
-    await plain.goto(`${cli.platform.baseUrl}/docs`);
+    await plain.goto(`${cli.platform.baseUrl}/docs/reference`);
     await plain.locator("main").getByRole("link", { name: "Create a customer" }).click();
     await plain.locator("#createCustomer").getByText("curl -X POST").waitFor();
     await expect.poll(() => plain.getByRole("button").count()).toBe(0);
@@ -311,12 +311,14 @@ function plain(text: string): string {
 }
 
 test("the page allows no inline content and no other origins, and is revalidated", async () => {
-  const { headers } = await fetch(`${cli.platform.baseUrl}/docs`);
+  const { headers } = await fetch(`${cli.platform.baseUrl}/docs/reference`);
   const policy = headers.get("content-security-policy")!;
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("require-trusted-types-for 'script'");
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
-  const again = await fetch(`${cli.platform.baseUrl}/docs`, { headers: { "If-None-Match": headers.get("etag")! } });
+  const again = await fetch(`${cli.platform.baseUrl}/docs/reference`, {
+    headers: { "If-None-Match": headers.get("etag")! },
+  });
   expect(again.status).toBe(304);
 });
 

@@ -11,8 +11,8 @@ import type { Environment } from "../../contract/environments.ts";
 const PAGES = {
   dashboard: (environment: Environment) => `/dashboard/${environment}`,
   events: (environment: Environment) => `/dashboard/${environment}/events`,
-  docs: () => "/docs/guides",
-  api: () => "/docs",
+  docs: () => "/docs",
+  api: () => "/docs/reference",
 } as const;
 
 type Page = keyof typeof PAGES;

@@ -249,7 +249,7 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
     path,
     routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")),
   );
-  const help = guess === undefined ? " The platform lists all paths at /docs." : ` Did you mean ${guess}?`;
+  const help = guess === undefined ? " The platform lists all paths at /docs/reference." : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `The path ${path.slice(0, 200)} does not exist.${help}`);
 }
 

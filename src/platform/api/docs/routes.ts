@@ -78,8 +78,9 @@ function referenceRoutes(
     return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
   };
   for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
-    app.get(path, { config: { compress: true } }, async (request, reply) => show("", request, reply));
+    app.get(path, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`));
   }
+  app.get(REFERENCE_PATH, { config: { compress: true } }, async (request, reply) => show("", request, reply));
   app.get(`${DOCS_PATH}/*`, { config: { compress: true } }, async (request, reply) =>
     show(MISSING_PAGE, request, reply),
   );

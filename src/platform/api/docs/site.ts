@@ -6,7 +6,12 @@ import { inProject } from "../../../contract/shell-command.ts";
 import { PROBLEMS_PATH } from "../../http/problem.ts";
 
 /** The sections of the documentation, with the page of each. */
-const SECTIONS = { Guides: "index.html", Commands: "commands.html", API: "/docs", Errors: "errors.html" } as const;
+const SECTIONS = {
+  Guides: "index.html",
+  Commands: "commands.html",
+  API: "/docs/reference",
+  Errors: "errors.html",
+} as const;
 type Section = keyof typeof SECTIONS;
 
 /** Links to the sections; `guides` is the path from the page to the guides: empty for a guide. */
@@ -138,7 +143,7 @@ export function statusLine(status: number): string {
 /** Headers of every page of the documentation. */
 export const DOCUMENT_HEADERS = scriptedPageHeaders("'none'");
 
-/** Path of the documentation, and of the API reference's first page. */
+/** Path of the documentation, which leads to its first page. */
 export const DOCS_PATH = "/docs";
 /** Path of the guides, all in one folder. */
 export const GUIDES_PATH = `${DOCS_PATH}/guides`;
@@ -146,7 +151,7 @@ export const GUIDES_PATH = `${DOCS_PATH}/guides`;
 export const ERRORS_PAGE = `${GUIDES_PATH}/errors.html`;
 /** The page of the API reference that a browser gets for a name that no page has. */
 export const MISSING_PAGE = "404";
-/** Path of the pages of the API reference, each of which has the operations of one group. */
+/** Path of the API reference's first page, and of the pages with the operations of one group each. */
 export const REFERENCE_PATH = `${DOCS_PATH}/reference`;
 
 /** What the docs use of Markdown within a paragraph. */

@@ -5,7 +5,7 @@ import { PROBLEMS_PATH } from "../../http/problem.ts";
 import { MCP_PATH } from "../mcp.ts";
 import type { With } from "../../tools.ts";
 import { HOME } from "../../oauth/views.ts";
-import { DOCS_PATH, GUIDES_PATH } from "./site.ts";
+import { GUIDES_PATH, REFERENCE_PATH } from "./site.ts";
 
 const SECURITY_PATH = "/.well-known/security.txt";
 /** RFC 9116 recommends less than a year. */
@@ -13,7 +13,7 @@ const SECURITY_DAYS = 180;
 const DAY_MILLISECONDS = 86_400_000;
 
 const LINKS = {
-  api_reference: DOCS_PATH,
+  api_reference: REFERENCE_PATH,
   openapi: DOCUMENT_PATH,
   errors: PROBLEMS_PATH,
   dashboard: HOME,
@@ -62,7 +62,7 @@ live mode. Errors are problem details (RFC 9457) with a stable \`code\`.
 ## Reference
 
 - [OpenAPI document](${absolute(DOCUMENT_PATH)}): every operation, schema, event and error
-- [API reference](${absolute(DOCS_PATH)}): the same, for people
+- [API reference](${absolute(REFERENCE_PATH)}): the same, for people
 - [Guides](${absolute(GUIDES_PATH)}): receiving and testing webhooks, commands, troubleshooting
 - [Errors](${absolute(PROBLEMS_PATH)}): a page for each code, with its cause and what to do
 - [OAuth metadata](${absolute(OAUTH_PATHS.metadata)}): authorization code with PKCE, device codes, refresh, revocation

@@ -97,7 +97,7 @@ export function errorPage({ title, message, remedy }: PageError): Page {
     body: html`<h1>${title}</h1>
       <p>${message}</p>
       ${remedy}
-      <p><a href="/dashboard">Go to the dashboard</a> · <a href="/docs">API reference</a></p>`,
+      <p><a href="/dashboard">Go to the dashboard</a> · <a href="/docs">Documentation</a></p>`,
   };
 }
 

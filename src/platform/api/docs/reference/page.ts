@@ -4,7 +4,6 @@ import { commandPath, exampleId, operationCommand, outputOf, requestSamples, typ
 import { onPlatform } from "../../../../contract/shell-command.ts";
 import { html, type Html } from "../../../http/pages/html.ts";
 import {
-  DOCS_PATH,
   GUIDES_PATH,
   inline,
   MISSING_PAGE,
@@ -46,7 +45,7 @@ export function referencePages(
   const start = html`${introduction(document, lead!, baseUrl)}
   ${sections.map((section) => introductionSection(documents, section, baseUrl))} ${contents(groups)}`;
   const missing = html`<div class="row">
-    <div class="text">${missingPage(html`<a href="${DOCS_PATH}">all operations</a>`)}</div>
+    <div class="text">${missingPage(html`<a href="${REFERENCE_PATH}">all operations</a>`)}</div>
   </div>`;
   return new Map([
     ["", pageOf("API reference", start, menu, files, `${document.info.summary}.`)],
@@ -100,7 +99,7 @@ function resourceOf({ path }: Operation): string {
 /** Every group, and the operations of the open one; without one, the sections of the introduction. */
 function navigation(groups: readonly Group[], open: Group | undefined, sections: readonly Section[] = []): Html {
   return html`<li>
-      <a class="group" href="${DOCS_PATH}" ${sections.length > 0 && html`aria-current="page"`}>Introduction</a>
+      <a class="group" href="${REFERENCE_PATH}" ${sections.length > 0 && html`aria-current="page"`}>Introduction</a>
       ${
         sections.length > 0 &&
         html`<ul>
@@ -268,7 +267,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
         shared.length > 0 &&
         html`<p class="type">
           Optional headers:
-          ${shared.map(({ name }, at) => html`${at > 0 && ", "}<a href="${DOCS_PATH}#${SECTIONS_OF_HEADERS[name]}"><code>${name}</code></a>`)}
+          ${shared.map(({ name }, at) => html`${at > 0 && ", "}<a href="${REFERENCE_PATH}#${SECTIONS_OF_HEADERS[name]}"><code>${name}</code></a>`)}
         </p>`
       }
       ${commandLink(operation)}
@@ -319,7 +318,7 @@ function errorPanel(operation: Operation, baseUrl: string): Html {
             <pre tabindex="0"><code>${json(problem)}</code></pre>
           </details>`,
       )}
-      <p>Any request can also get one of the <a href="${DOCS_PATH}#errors">general errors</a>.</p>`,
+      <p>Any request can also get one of the <a href="${REFERENCE_PATH}#errors">general errors</a>.</p>`,
   );
 }
 

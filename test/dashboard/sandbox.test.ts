@@ -76,3 +76,21 @@ it("the sandbox page adds faults, shows how many requests they affected, and rem
   await page.getByText("Removed all faults").waitFor();
   expect((await api("GET", "/v1/faults")).body.data).toEqual([]);
 });
+
+it("the request log searches in real time, whatever the sandbox's time is", async () => {
+  const { page, api } = board;
+  await api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 });
+  await board.show("sandbox/logs");
+  await page.getByText("Request times are real times").waitFor();
+  for (const range of ["since:1h", "since:00:00"]) {
+    await page.getByRole("searchbox", { name: "Search" }).fill(`${range} `);
+    await page.getByRole("row").filter({ hasText: "/v1/test_clock/advance" }).waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+  }
+  await page.getByLabel("Created").selectOption("Between");
+  const from = page.getByLabel("From");
+  await from.fill("1h");
+  await from.press("Enter");
+  await expect.poll(() => new URL(page.url()).searchParams.get("created_after")! < new Date().toISOString()).toBe(true);
+  await page.getByRole("row").filter({ hasText: "/v1/test_clock/advance" }).waitFor();
+});

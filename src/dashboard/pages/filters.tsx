@@ -50,16 +50,17 @@ export function oneOf(name: string, options: readonly (readonly [value: string, 
   };
 }
 
-/** `since:14:00`, `since:2h` and `since:2026-01-31`, and the same with `until`. */
-export const TIME_TERMS: Terms = {
-  since: (text) => timestampOf(text, "created_after"),
-  until: (text) => timestampOf(text, "created_before"),
-};
+/** `since:14:00`, `since:2h` and `since:2026-01-31`, and the same with `until`, as of a time in Unix milliseconds. */
+export const timeTerms = (now: () => number) =>
+  ({
+    since: (text) => timestampOf(text, "created_after", now()),
+    until: (text) => timestampOf(text, "created_before", now()),
+  }) satisfies Terms;
+export const TIME_TERMS = timeTerms(environmentNow);
 
 const AGES = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 } as const;
 
-function timestampOf(text: string, name: string): Record<string, string> | undefined {
-  const now = environmentNow();
+function timestampOf(text: string, name: string, now: number): Record<string, string> | undefined {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   const [, amount, unit] = /^(\d+)(s|m|min|h|d)$/.exec(text) ?? [];
   let at = Date.parse(text);
@@ -244,6 +245,7 @@ const PERIODS = [
 export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
   const [after, before] = [filterOf("created_after"), filterOf("created_before")];
   const isSet = after !== "" || before !== "";
+  const now = isReal ? Date.now() : environmentNow();
   return (
     <>
       <label class={isSet ? "set" : undefined}>
@@ -251,7 +253,6 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
         <select
           value={isSet ? "range" : ""}
           onChange={({ currentTarget: { value } }) => {
-            const now = isReal ? Date.now() : environmentNow();
             if (value === "") filter({ created_after: "", created_before: "" });
             else {
               const start = value === "range" ? new Date(now).setHours(0, 0, 0, 0) : now - Number(value) * 1000;
@@ -262,13 +263,13 @@ export function CreatedRange({ isReal = false }: { isReal?: boolean }) {
           <Options of={PERIODS} />
         </select>
       </label>
-      {isSet && <Limit label="From" name="created_after" value={after} />}
-      {isSet && <Limit label="To" name="created_before" value={before} />}
+      {isSet && <Limit label="From" name="created_after" value={after} now={now} />}
+      {isSet && <Limit label="To" name="created_before" value={before} now={now} />}
     </>
   );
 }
 
-function Limit({ label, name, value }: { label: string; name: string; value: string }) {
+function Limit({ label, name, value, now }: { label: string; name: string; value: string; now: number }) {
   const [isWrong, setWrong] = useState(false);
   return (
     <label class={value === "" ? undefined : "set"}>
@@ -281,7 +282,7 @@ function Limit({ label, name, value }: { label: string; name: string; value: str
         defaultValue={localInput(value)}
         aria-invalid={isWrong}
         onChange={({ currentTarget: { value: text } }) => {
-          const found = text.trim() === "" ? { [name]: "" } : timestampOf(text.trim(), name);
+          const found = text.trim() === "" ? { [name]: "" } : timestampOf(text.trim(), name, now);
           setWrong(found === undefined);
           if (found !== undefined) filter(found);
         }}

@@ -13,7 +13,7 @@ import { Trail } from "../components/trail.tsx";
 import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
 import { counted, milliseconds } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
-import { Choice, filterOf, listFilters, oneOf, Search, type Terms, TIME_TERMS } from "./filters.tsx";
+import { Choice, filterOf, listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
 import { listAndPage, ListPage } from "./list-page.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
@@ -26,7 +26,7 @@ const READS = [
   ["all", "All"],
 ] as const;
 const TERMS: Terms = {
-  ...TIME_TERMS,
+  ...timeTerms(Date.now),
   method: oneOf("method", METHODS),
   status: (text) => (/^[1-5](\d\d|xx)$/.test(text) ? { status: text } : undefined),
 };

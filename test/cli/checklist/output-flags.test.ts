@@ -107,6 +107,33 @@ describe("a command that has changed something", () => {
     },
   );
 
+  it("applies --jq to each of 500 objects of a stream, and to their list", async () => {
+    const { stdout } = await service("trigger", "customer.created", "--count", "500", "--json", "--jq", ".id");
+    const ids = stdout.trimEnd().split("\n");
+    expect(ids).toHaveLength(500);
+    const list = await service(
+      "events",
+      "list",
+      "--limit",
+      "500",
+      "--type",
+      "customer.created",
+      "--json",
+      "--jq",
+      ".[].id",
+    );
+    expect(list.stdout.trimEnd().split("\n").sort()).toEqual(ids.sort());
+  });
+
+  it("prints no part of the output if --jq fails", async () => {
+    const { exitCode, stdout, stderr } = await service("customers", "list", "--jq", '"a", error("no")');
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: 'Error: --jq "a", error("no"): no\n',
+    });
+  });
+
   it("names the object in the error of --json", async () => {
     const args = ["customers", "create", "--email", newEmail(), "--json", "--jq", ".id | tonumber"];
     const { exitCode, stderr } = await service(...args);

@@ -4,9 +4,62 @@ import { STATUS_CODES } from "node:http";
 const MAX_WORDS = 6000;
 /** Words that readers search for, and that the section itself does not have or stress. */
 const ALIASES = {
-  "quick-start.html#install": "node version 18 20 22 requirements",
-  "testing-receivers.html#grades": "grade",
-  "concepts.html#retry-schedule": "webhook backoff",
+  "quick-start.html#install": "node version 18 20 22 requirements setup download",
+  "testing-receivers.html#grades": "grade score",
+  "testing-receivers.html#github-actions": "gitlab ci circleci jenkins pipeline continuous integration",
+  "concepts.html#deliveries": "dead letter queue dlq failed",
+  "concepts.html#retry-schedule": "webhook backoff redelivery policy",
+  "concepts.html#replays": "resend webhook redeliver again",
+  "concepts.html#forwarding-to-localhost": "ngrok tunnel expose cloudflared localtunnel smee public url",
+  "concepts.html#the-test-clock": "travel fast forward simulate time freeze",
+  "concepts.html#events-without-webhooks": "sse server-sent websocket polling subscribe",
+  "concepts.html#from-the-sandbox-to-live-mode": "go production staging test mode",
+  "concepts.html#retention": "data expiration",
+  "receiving-webhooks.html#receiving-webhooks": "webhook get started",
+  "dev.html#local-development": "test webhooks locally",
+  "receiving-webhooks.html#a-first-receiver": "handler route consumer listener",
+  "receiving-webhooks.html#verify-signatures":
+    "php ruby rails laravel java spring kotlin csharp c# .net dotnet rust elixir algorithm hmac",
+  "receiving-webhooks.html#deliveries": "out of order ordering delay",
+  "frameworks.html#python": "flask django fastapi wsgi asgi",
+  "frameworks.html#go": "golang",
+  "testing.html#testing-an-application": "playwright mock server stub fake unit integration",
+  "test-states.html#start-each-test-from-a-known-state": "cypress e2e snapshot rollback cleanup",
+  "clients.html#generate-a-client": "javascript typescript python sdk library swagger postman insomnia openapi",
+  "using-the-api.html#idempotency": "duplicate request double charge",
+  "using-the-api.html#error-handling": "exception problem details",
+  "authentication.html#api-keys": "get token bearer secret personal access",
+  "authentication.html#scopes": "permissions roles",
+  "authentication.html#environment-variables": "env dotenv configuration",
+  "authentication.html#signing-in": "login log in account register signup password",
+  "sign-in-with-service.html#sign-in-with-service": "oauth sso oidc openid social third-party",
+  "deploying.html#behind-a-proxy": "custom domain hostname https tls ssl certificate",
+  "deploying.html#deploying-the-platform": "self-host hosting heroku fly railway vercel aws",
+  "deploying.html#containers": "docker compose image",
+  "deploying.html#limits": "quota maximum size",
+  "backup.html#backup-and-restore": "export import dump",
+  "monitoring.html#metrics": "prometheus grafana alerts health",
+  "security.html#logs": "pii gdpr redact",
+  "mcp.html#mcp": "ai agent claude cursor llm",
+  "troubleshooting.html#cannot-reach-the-platform-exit-code-7":
+    "econnreset enotfound etimedout offline connection refused network",
+  "troubleshooting.html#not-signed-in-exit-code-4": "401 unauthorized",
+  "troubleshooting.html#forbidden-exit-code-5": "403",
+  "troubleshooting.html#rate-limited-exit-code-6": "throttled too many requests",
+  "troubleshooting.html#the-port-is-in-use": "eaddrinuse address already",
+  "troubleshooting.html#listen-connects-but-no-events-arrive": "webhook received missing lost",
+  "troubleshooting.html#an-endpoint-gets-no-deliveries": "webhook received arrive missing lost sent",
+  "troubleshooting.html#the-signature-does-not-match": "invalid verification failed wrong",
+  "/docs/reference#events": "event types list",
+  "/docs/reference#rate-limits": "throttling quota",
+  "/docs/reference#pagination": "paging next page offset",
+  "commands-webhooks.html#service-webhooks-capture": "webhook.site requestbin inspect",
+  "commands-trigger.html#service-trigger": "simulate fake emit fire sample",
+  "commands-sandbox.html#service-sandbox-reset": "database wipe clear empty delete all data",
+  "commands-keys.html#service-keys-create": "ip whitelist allowlist generate new",
+  "commands-keys.html#service-keys-scan": "leaked secret detection pre-commit",
+  "commands-logs.html#service-logs-tail": "debug follow stream requests",
+  "commands-completion.html#service-completion": "autocomplete tab bash zsh fish powershell",
 };
 /** Pages that mention everything, but explain nothing. */
 const UNSEARCHED = new Set(["index", "changelog"]);
@@ -56,7 +109,11 @@ export function searchEntries(
     }
     if (page.file === "errors.md") entries.push(...rowsOf(page.text, page.title, ERRORS));
   }
-  for (const [url, aliases] of Object.entries(ALIASES)) entries.find((entry) => entry.url === url).aliases = aliases;
+  for (const [url, aliases] of Object.entries(ALIASES)) {
+    const entry = entries.find((one) => one.url === url);
+    if (entry === undefined) throw new Error(`scripts/search-entries.js: no section has the address ${url}`);
+    entry.aliases = aliases;
+  }
   return entries;
 }
 

@@ -3,14 +3,15 @@ const MAX_GUESSES = 3;
 
 /**
  * Returns the probable meanings of a misspelled name, closest first: candidates that begin with it, or that differ by a
- * few edits (at most one edit per three letters, and fewer than half of the letters).
+ * few edits (by default at most one per three letters, and always fewer than half of the letters).
  */
-export function nearest(name: string, candidates: readonly string[]): string[] {
+export function nearest(name: string, candidates: readonly string[], maxEdits = Math.ceil(name.length / 3)): string[] {
   const typed = name.slice(0, 64).toLowerCase();
-  const limit = Math.ceil(typed.length / 3);
   return [...new Set(candidates)]
     .map((candidate) => ({ candidate, distance: distanceTo(typed, candidate.toLowerCase()) }))
-    .filter(({ candidate, distance }) => distance <= limit && distance < Math.max(typed.length, candidate.length) / 2)
+    .filter(
+      ({ candidate, distance }) => distance <= maxEdits && distance < Math.max(typed.length, candidate.length) / 2,
+    )
     .sort((a, b) => a.distance - b.distance)
     .slice(0, MAX_GUESSES)
     .map(({ candidate }) => candidate);

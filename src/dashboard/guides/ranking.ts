@@ -26,39 +26,73 @@ const PHRASE = 3;
 /** A flag is looked up in the reference of its command, a path in that of the API, a code in that of the errors, and a variable in their table. */
 const REFERENCE = 10;
 
-/** Words of questions. They are in every section, and say nothing about what is searched for. */
-const QUESTION = new Set("how what where when which can do does is are i to a an the my long many often".split(" "));
+/** Words of questions and between others. They are in every section, and say nothing about what is searched for. */
+const QUESTION = new Set(
+  "how what where when which can do does is are was i to a an the my me your it of and or for on in with long many often".split(
+    " ",
+  ),
+);
+/** Words of a problem: a section need not have them, but those of this page come first. */
+const PROBLEM = new Set("why not no never cannot can't doesn't don't isn't won't fails failed failing".split(" "));
+const PROBLEMS_PAGE = "Troubleshooting";
+const PROBLEM_PAGE = 20;
 
-/** Returns the words of a search. */
-export function wordsOf(typed: string): string[] {
+/** Longer words may be mistyped in two places. */
+const MAX_SHORT_WORD = 6;
+
+export interface Results {
+  found: Entry[];
+  /** The words that were searched for. */
+  words: string[];
+  /** What differs from what was typed. */
+  note: string;
+}
+
+/** Returns the entries that have all words, the best first; if there are none, those for what was probably meant. */
+export function results(entries: readonly Entry[], typed: string): Results {
+  const words = wordsOf(typed);
+  if (hasMatch(entries, words)) return { found: find(entries, words), words, note: "" };
+  const meant = corrected(words, entries);
+  if (hasMatch(entries, meant)) {
+    const note = `No matches. Showing results for “${meant.join(" ")}”`;
+    return { found: find(entries, meant), words: meant, note };
+  }
+  const found = ranked(entries, (entry) => someOf(entry, words));
+  return { found, words, note: found.length === 0 ? "" : "No section has all of these words" };
+}
+
+function wordsOf(typed: string): string[] {
   const words = typed.toLowerCase().replace(/\?+$/, "").split(/\s+/);
   const telling = words.filter((word) => !QUESTION.has(word));
   return telling.length > 0 ? telling : words;
 }
 
-/** Returns whether an entry has all words. */
-export function hasMatch(entries: readonly Entry[], words: readonly string[]): boolean {
+function hasMatch(entries: readonly Entry[], words: readonly string[]): boolean {
   return entries.some((entry) => scoreOf(entry, words) > 0);
 }
 
-/** Returns the entries that have all words, or some of them in their title; the best first. */
+/** Returns the entries that have all words, and after them those that have some in their title. */
 export function find(entries: readonly Entry[], words: readonly string[]): Entry[] {
-  const scored = entries.map((entry) => ({ entry, score: scoreOf(entry, words) || partOf(entry, words) }));
+  return ranked(entries, (entry) => scoreOf(entry, words) || someOf({ ...entry, page: "", words: "" }, words));
+}
+
+function ranked(entries: readonly Entry[], scoreOfEntry: (entry: Entry) => number): Entry[] {
+  const scored = entries.map((entry) => ({ entry, score: scoreOfEntry(entry) }));
   const found = scored.filter(({ score }) => score > 0);
   return found.sort((a, b) => b.score - a.score).map(({ entry }) => entry);
 }
 
-/** Entries that have all words come first. */
+/** Scores are lower than this. */
 const PARTIAL = 1000;
 
-/** Returns the score of an entry that lacks some of the words, but has others in its title. */
-function partOf(entry: Entry, words: readonly string[]): number {
-  const known = words.filter((word) => word.length > 3 && pointsOf(word, entry.title, SCORES.title) > 0);
-  return known.length < words.length && known.length > 0 ? scoreOf(entry, known) / PARTIAL : 0;
+/** Returns the score of an entry that lacks some of the words. */
+function someOf(entry: Entry, words: readonly string[]): number {
+  const known = words.filter((word) => word.length > 3 && !PROBLEM.has(word) && scoreOf(entry, [word]) > 0);
+  return known.length === 0 ? 0 : known.length - 1 + scoreOf(entry, known) / PARTIAL;
 }
 
 /** Replaces each word that no entry has with the one that was probably meant. Few people mistype the first letter. */
-export function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
+function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
   const text = entries
     .map(({ title, words: all, aliases = "" }) => `${title} ${all} ${aliases}`)
     .join(" ")
@@ -66,7 +100,8 @@ export function corrected(words: readonly string[], entries: readonly Entry[]): 
   const known = [...new Set(text.match(WORD))];
   return words.map((word) => {
     const similar = known.filter((other) => other[0] === word[0]);
-    return similar.includes(word) ? word : (nearest(word, similar)[0] ?? word);
+    const maxDistance = word.length > MAX_SHORT_WORD ? 2 : 1;
+    return similar.includes(word) ? word : (nearest(word, similar, maxDistance)[0] ?? word);
   });
 }
 
@@ -74,7 +109,8 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
   let score = 0;
   for (const word of words) {
     const found = FIELDS.map((name) => pointsOf(word, entry[name] ?? "", SCORES[name]));
-    if (found.every((points) => points === 0)) return 0;
+    if (PROBLEM.has(word) && entry.page === PROBLEMS_PAGE) score += PROBLEM_PAGE;
+    else if (!PROBLEM.has(word) && found.every((points) => points === 0)) return 0;
     score += found.reduce((sum, points) => sum + points, 0);
     if (word.startsWith("-") && isCommand(entry)) score += REFERENCE;
     if (word.includes("/") && entry.url.startsWith("/docs")) score += REFERENCE;

@@ -1,4 +1,4 @@
-import { corrected, type Entry, find, hasMatch, positionsOf, withOtherEnding, wordsOf } from "./ranking.ts";
+import { type Entry, positionsOf, results, withOtherEnding } from "./ranking.ts";
 
 /** The search of the documentation: guides, commands, API and errors, on every page. */
 
@@ -38,21 +38,26 @@ async function show(): Promise<void> {
   const entries = typed === "" ? [] : await load();
   // Another letter may have been typed meanwhile.
   if (input.value.trim().toLowerCase() !== typed) return;
-  const { found, words, isCorrected } = results(entries, typed);
-  let message = isCorrected ? `No matches. Showing results for “${words.join(" ")}”` : "";
-  if (typed !== "" && found.length === 0) message = "No matches";
+  const { found, words, note } = results(entries, typed);
   list.replaceChildren(
     ...found.slice(0, MAX_SHOWN).map((entry) => itemOf(entry, words, excerptOf(entry.words, words))),
   );
   list.hidden = found.length === 0;
-  status.textContent = message;
+  const isMissing = typed !== "" && found.length === 0;
+  status.replaceChildren(...(isMissing ? ["No matches. See ", ...STARTS.flatMap(startLink)] : [note]));
 }
 
-function results(entries: readonly Entry[], typed: string) {
-  const words = wordsOf(typed);
-  const meant = typed === "" || hasMatch(entries, words) ? words : corrected(words, entries);
-  const isCorrected = meant !== words && hasMatch(entries, meant);
-  return { found: find(entries, isCorrected ? meant : words), words: isCorrected ? meant : words, isCorrected };
+/** Pages to look at when nothing matches. */
+const STARTS = [
+  ["Troubleshooting", "troubleshooting.html"],
+  ["Commands", "commands.html"],
+  ["all guides", "index.html"],
+] as const;
+
+function startLink([label, page]: (typeof STARTS)[number], at: number): (string | HTMLElement)[] {
+  const link = document.createElement("a");
+  [link.href, link.textContent] = [folder + page, label];
+  return [at === 0 ? "" : at === STARTS.length - 1 ? " or " : ", ", link];
 }
 
 function itemOf({ title, page, url }: Entry, words: readonly string[], ...further: HTMLElement[]): HTMLElement {
@@ -116,7 +121,7 @@ async function suggest(place: HTMLElement): Promise<void> {
 
 /** Moves the focus between the input and the results. */
 function move(event: KeyboardEvent): void {
-  const stops = [input, ...list.querySelectorAll("a")];
+  const stops = [input, ...search.querySelectorAll("a")];
   const at = stops.indexOf(document.activeElement as HTMLInputElement);
   const next = stops[at + (event.key === "ArrowDown" ? 1 : -1)];
   if (at === -1 || next === undefined) return;

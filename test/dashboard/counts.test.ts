@@ -123,3 +123,25 @@ it("a delivery of a disabled endpoint is held, and not retried", async () => {
   await page.getByText(/^\d+ deliveries wait for their next attempt, 1 for a disabled endpoint\. /).waitFor();
   await api("DELETE", `/v1/webhook_endpoints/${id}`);
 });
+
+it("the state of an endpoint and its last attempts are the same in every range", async () => {
+  const { page, api } = board;
+  const url = `${receiver.url}/archive`;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url, events: ["payment.*"], description: "Archive" }))
+    .body;
+  await api("POST", "/v1/payments", { amount: 100, currency: "EUR" });
+  await expect
+    .poll(async () => (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data[0]?.status)
+    .toBe("succeeded");
+  await api("POST", "/v1/test_clock/advance", { seconds: 2 * 86_400 });
+  const fact = (name: string) => page.locator(`.facts dt:text-is("${name}") + dd`);
+  for (const range of ["", "?range=7d"]) {
+    await board.show(`sandbox/endpoints/${id}${range}`);
+    await fact("State").getByText("Idle").waitFor();
+    for (const name of ["Last attempt", "Last success"]) await fact(name).locator("time").waitFor();
+    for (const list of ["sandbox", "sandbox/endpoints"]) {
+      await board.show(`${list}${range}`);
+      await page.getByRole("row").filter({ hasText: "Archive" }).getByText("Idle").locator("visible=true").waitFor();
+    }
+  }
+});

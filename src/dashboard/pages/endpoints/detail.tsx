@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import { inputFieldsOf } from "../../../contract/resources.ts";
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
+import { isSuccess } from "../../../contract/is-success.ts";
+import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { newestOf } from "../../../explain/recovery.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { isFailing, nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
@@ -48,13 +48,29 @@ export function EndpointDetail({ id }: { id: string }) {
   const failures = statistics.data?.failures ?? [];
   const counts = statistics.data?.endpoints[0];
   const { found: missed } = useMissed(data && [data]);
-  const unknown = statistics.error === undefined ? <Unknown /> : undefined;
   const lost = counts?.failed_deliveries ?? 0;
   const { explanation, error: unexplained } = useExplanation(
     data && id,
     `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
   );
+  const unknown = (statistics.error ?? unexplained) === undefined ? <Unknown /> : undefined;
+  // The present state is that of the explanation: the range is only that of the chart and of the figures.
   const isBack = explanation?.findings[0]?.code === "endpoint_recovered";
+  const present = explanation?.chain.statistics;
+  const attempts = explanation?.chain.deliveries.flatMap(({ attempts: own = [] }) => own);
+  const lastOf = (some: readonly Attempt[] | undefined) =>
+    some === undefined ? (
+      unknown
+    ) : (
+      <Time
+        at={
+          some
+            .map(({ at }) => at)
+            .toSorted()
+            .at(-1) ?? null
+        }
+      />
+    );
   // A working endpoint has waiting deliveries all the time: only after failures they wait for long.
   const isWaiting = (counts?.pending ?? 0) > 0 && (counts?.failed ?? 0) > 0;
   const isRetryFirst =
@@ -74,7 +90,7 @@ export function EndpointDetail({ id }: { id: string }) {
           waiting={counts?.pending ?? 0}
           failed={lost}
           isRetryFirst={isRetryFirst}
-          isFailing={isFailing(endpoint, counts)}
+          isFailing={isFailing(endpoint, present?.endpoints[0])}
           onChange={query.reload}
           onPing={() => deliveries.reload()}
         />
@@ -107,10 +123,10 @@ export function EndpointDetail({ id }: { id: string }) {
             rows={[
               [
                 "State",
-                counts && (explanation ?? unexplained) ? (
-                  <StandingStatus standing={standingOf(endpoint, counts, failures, isBack)} />
-                ) : (
+                present === undefined ? (
                   unknown
+                ) : (
+                  <StandingStatus standing={standingOf(endpoint, present.endpoints[0], present.failures, isBack)} />
                 ),
               ],
               ["Attempts", counts ? rateOf(counts, period) : unknown],
@@ -119,8 +135,8 @@ export function EndpointDetail({ id }: { id: string }) {
                 "Not delivered",
                 counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
               ],
-              ["Last attempt", counts ? <Time at={lastAttemptOf(counts, failures)} /> : unknown],
-              ["Last success", counts ? <Time at={counts.last_success_at} /> : unknown],
+              ["Last attempt", lastOf(attempts)],
+              ["Last success", lastOf(attempts?.filter(({ status_code: code }) => isSuccess(code)))],
               ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
               ["Secret created", <Time at={endpoint.secret_created} />],
               ["Created", <Time at={endpoint.created} />],
@@ -271,11 +287,6 @@ function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined 
   const settings = { ...endpoint, headers: endpoint.header_names.join(", ") };
   const value = (settings as unknown as Readonly<Record<string, string | number | boolean | null>>)[name] ?? "";
   return value === "" ? undefined : String(value);
-}
-
-/** Returns when the last attempt of the range was. */
-function lastAttemptOf({ last_success_at: success }: StatisticsEndpoint, failures: readonly StatisticsFailure[]) {
-  return [success ?? "", newestOf(failures)].toSorted().at(-1) || null;
 }
 
 function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): string {

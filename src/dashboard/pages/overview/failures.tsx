@@ -173,7 +173,13 @@ export function StandingStatus({ standing: { state, text } }: { standing: Standi
 export const TROUBLE = 3;
 
 /** Every endpoint in a row, the worst first: since when it fails and why, how many deliveries wait, and what to do. */
-export function EndpointTable({ standings, onChange }: { standings: readonly Standing[]; onChange: () => void }) {
+export function EndpointTable(props: {
+  standings: readonly Standing[];
+  /** Counts of the range that the page shows. */
+  shown: readonly StatisticsEndpoint[];
+  onChange: () => void;
+}) {
+  const { standings, shown, onChange } = props;
   const isTroubled = ({ rank }: Standing) => rank >= TROUBLE;
   const lastOf = useLastFailures(standings.filter(isTroubled));
   return (
@@ -206,7 +212,10 @@ export function EndpointTable({ standings, onChange }: { standings: readonly Sta
           {
             label: "Attempts",
             from: "desktop",
-            cell: ({ counts }) => (counts === undefined ? <None /> : <Strip counts={counts} />),
+            cell: ({ endpoint }) => {
+              const counts = shown.find(({ endpoint: id }) => id === endpoint?.id);
+              return counts === undefined ? <None /> : <Strip counts={counts} />;
+            },
           },
           {
             label: "Why",

@@ -30,10 +30,12 @@ const MAX_NAMED = 2;
 export function Overview() {
   const { minutes, period } = rangeOf("1h");
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
+  // A state is a present fact: the range is only that of the chart and of the figures.
+  const { data: present } = useQuery<Statistics>("/v1/statistics");
   const endpoints = useEndpoints();
   const { data: known } = statistics;
   const { found: missed } = useMissed(endpoints.items);
-  const standings = useStandings(known, endpoints.items, missed);
+  const standings = useStandings(present, endpoints.items, missed);
   const rest = standings.slice(MAX_ROWS);
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
@@ -41,7 +43,7 @@ export function Overview() {
   const [only] = failing.length === 1 ? failing : [];
   // A disabled endpoint gets nothing; one that still fails, what is chosen in the dialog.
   const enabled = standings.filter(({ endpoint }) => endpoint?.status === "enabled");
-  const working = enabled.filter(({ endpoint }) => !failsStill(endpoint!, known));
+  const working = enabled.filter(({ endpoint }) => !failsStill(endpoint!, present));
   const retried = only === undefined ? working : [only];
   const failed = failedOf(retried.map(({ counts }) => counts));
   const waiting = retried.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
@@ -110,7 +112,11 @@ export function Overview() {
                   </p>
                 </Empty>
               ) : (
-                <EndpointTable standings={standings.slice(0, MAX_ROWS)} onChange={endpoints.reload} />
+                <EndpointTable
+                  standings={standings.slice(0, MAX_ROWS)}
+                  shown={data.endpoints}
+                  onChange={endpoints.reload}
+                />
               )}
             </Card>
             <AttemptsChart minutes={data.minutes} />

@@ -32,11 +32,15 @@ export interface CommandDefinition {
   /** Text at the end of its help. */
   notes?: string;
   commands?: readonly CommandDefinition[];
-  /** Called before any of its commands runs. Throws an error if none of them can run. */
-  before?: (context: Context) => void;
+  /** Why it does not work in live mode, if so. */
+  sandboxOnly?: string;
   /** `given` is the arguments, the flags, and the command as it was parsed. */
-  run?: (context: Context, ...given: never[]) => unknown;
+  run?: Run;
+  /** Loads a `run` whose imports would slow down other commands. */
+  load?: () => Promise<Run>;
 }
+
+type Run = (context: Context, ...given: never[]) => unknown;
 
 /** A positional argument. */
 export interface Operand {
@@ -134,7 +138,8 @@ export function declareCommand(
   definition: CommandDefinition,
   { context, programArgs = [], hidden = false }: Execution = {},
 ): ParsedCommand {
-  const { name, about, summary = "", usage = "", before, run, options = [] } = definition;
+  const { name, about, summary = "", usage = "", sandboxOnly, options = [] } = definition;
+  const { run, load = run && (async () => run) } = definition;
   const command = parent.command(name, { hidden }).description(about).summary(summary).usage(usage);
   Object.assign(command, { definition, programArgs });
   for (const operand of definition.args ?? []) command.addArgument(argumentOf(operand));
@@ -144,11 +149,17 @@ export function declareCommand(
   }
   if (definition.dryRun !== undefined)
     command.addOption(dryRunOption(definition.dryRun === true ? undefined : definition.dryRun));
-  if (context !== undefined && before !== undefined) command.hook("preAction", () => before(context));
-  if (context !== undefined && run !== undefined) {
+  if (context?.globals.live && sandboxOnly !== undefined) {
+    command.hook("preAction", () => {
+      throw new UsageError(sandboxOnly, { hint: "Remove --live." });
+    });
+  }
+  if (context !== undefined && load !== undefined) {
     command.action(async (...given: unknown[]) => {
       await provideRequired(command, options, context);
-      await run(context, ...(given as never[]));
+      await (
+        await load()
+      )(context, ...(given as never[]));
     });
   }
   const { commands: children = [] } = definition;

@@ -6,7 +6,6 @@ import { counted } from "../../contract/words.ts";
 import { duration } from "../arguments/values.ts";
 import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 import { type Idempotent, IDEMPOTENCY_KEY } from "../resource/verbs.ts";
@@ -62,9 +61,7 @@ export const command: CommandDefinition = {
   name: "clock",
   about: "Manage the sandbox test clock. Advancing it makes retries and expirations happen now.",
   examples: ["service clock show", "service clock advance 3d"],
-  before({ globals }) {
-    if (globals.live) throw new UsageError("Only the sandbox has a test clock", { hint: "Remove --live." });
-  },
+  sandboxOnly: "Only the sandbox has a test clock",
   commands: [
     {
       name: "show",

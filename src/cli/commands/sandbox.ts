@@ -3,7 +3,7 @@ import { apiPath } from "../../client/base-url.ts";
 import type { Sandbox, SandboxReset, Snapshot, SnapshotCreate, SnapshotList } from "../../contract/schemas/sandbox.ts";
 import { type CommandDefinition, type Flag, flag, type Operand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { UsageError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, timeWithAge } from "../resource/columns.ts";
@@ -56,9 +56,7 @@ export const command: CommandDefinition = {
   name: "sandbox",
   about: "Reset the sandbox, or save and restore snapshots of it. Keys, apps and listeners stay.",
   examples: ["service sandbox reset", "service sandbox save empty", "service sandbox restore empty"],
-  before({ globals }) {
-    if (globals.live) throw new UsageError("Live mode is never reset", { hint: "Remove --live." });
-  },
+  sandboxOnly: "Live mode is never reset",
   commands: [
     {
       name: "reset",

@@ -1,8 +1,7 @@
 import { type CommandDefinition, type Flag, flag } from "../../command.ts";
-import type { Context } from "../../context.ts";
 import { POSTGRES_FLAGS } from "../../database/options.ts";
 import { documentView } from "../../terminal/view.ts";
-import type { CheckOptions, DbOptions, RestoreOptions, Status } from "./run.ts";
+import type { Status } from "./run.ts";
 
 const STATUS = documentView<Status>("database", [
   "database",
@@ -41,7 +40,7 @@ export const command: CommandDefinition = {
       options: DATABASE,
       fields: STATUS,
       examples: ["service db status", "service db status --database postgres://service@localhost/service"],
-      run: async (context: Context, options: DbOptions) => (await import("./run.ts")).runStatus(options, context),
+      load: async () => (await import("./run.ts")).runStatus,
     },
     {
       name: "migrate",
@@ -50,7 +49,7 @@ export const command: CommandDefinition = {
       dryRun: "Show the schema version and the number of pending migrations, without applying them",
       fields: STATUS,
       examples: ["service db migrate --dry-run", "service db migrate --database postgres://service@localhost/service"],
-      run: async (context: Context, options: DbOptions) => (await import("./run.ts")).runMigrate(options, context),
+      load: async () => (await import("./run.ts")).runMigrate,
     },
     {
       name: "backup",
@@ -58,8 +57,7 @@ export const command: CommandDefinition = {
       args: [{ arg: "<file>", about: "File to write the backup to" }],
       options: DATABASE,
       examples: ["service db backup ./backup.db", "service db backup ./backup.dump --database postgres://…"],
-      run: async (context: Context, file: string, options: DbOptions) =>
-        (await import("./run.ts")).runBackup(file, options, context),
+      load: async () => (await import("./run.ts")).runBackup,
     },
     {
       name: "restore",
@@ -73,15 +71,14 @@ export const command: CommandDefinition = {
         flag("--yes", "Skip the confirmation"),
       ],
       examples: ["service db restore ./backup.db", "service db restore ./backup.db --database ./platform.db"],
-      run: async (context: Context, file: string, options: RestoreOptions) =>
-        (await import("./run.ts")).runRestore(file, options, context),
+      load: async () => (await import("./run.ts")).runRestore,
     },
     {
       name: "check",
       about: "Check the database for corruption, even while the platform is running",
       options: [...DATABASE, flag("--quick", "Check only the structure of an SQLite file, not its rows and indexes")],
       examples: ["service db check", "service db check --database ./backup.db"],
-      run: async (context: Context, options: CheckOptions) => (await import("./run.ts")).runCheck(options, context),
+      load: async () => (await import("./run.ts")).runCheck,
     },
     {
       name: "copy",
@@ -92,14 +89,13 @@ export const command: CommandDefinition = {
       ],
       options: POSTGRES_FLAGS,
       examples: ["service db copy ./platform.db postgres://service@db.example.com/service"],
-      run: async (context: Context, from: string, to: string, options: DbOptions) =>
-        (await import("./run.ts")).runCopy(from, to, options, context),
+      load: async () => (await import("./run.ts")).runCopy,
     },
     {
       name: "install-driver",
       about: "Download the SQLite driver that Node.js before 22.13 needs from the npm registry",
       examples: ["service db install-driver"],
-      run: async (context: Context) => (await import("../../database/driver.ts")).runInstallDriver(context),
+      load: async () => (await import("../../database/driver.ts")).runInstallDriver,
     },
   ],
 };

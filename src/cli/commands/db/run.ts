@@ -20,11 +20,11 @@ import {
   statusOf,
   StorageUnavailableError,
 } from "../../../platform/index.ts";
-import { counted } from "../../../contract/words.ts";
+import { counted, grouped } from "../../../contract/words.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
-import type { ResourceView } from "../../terminal/view.ts";
+import { type Column, viewOf } from "../../terminal/view.ts";
 import type { PostgresOptions } from "../../database/options.ts";
 import { databaseError, deploymentSettings, namedDatabase } from "../../database/settings.ts";
 
@@ -43,38 +43,24 @@ export interface CheckOptions extends DbOptions {
 
 export type Status = DatabaseStatus & { database: string };
 
-const STATUS: ResourceView<Status> = {
-  noun: "database",
-  fields: [
-    "database",
-    "engine",
-    "engine_version",
-    "schema",
-    "schema_made_by",
-    "schema_known",
-    "bytes",
-    "initialized",
-    "deliveries_pending",
-  ],
-  details: [
-    { label: "Database", text: ({ database }) => database },
-    { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },
-    { label: "Schema", text: ({ schema, schema_known: known }) => `${schema} of ${known}` },
-    { label: "Bytes", text: ({ bytes }, { terminal }) => (terminal ? grouped(bytes) : String(bytes)) },
-    { label: "Initialized", text: ({ initialized }) => (initialized ? "yes" : "no") },
-    { label: "Deliveries pending", text: ({ deliveries_pending: pending }) => String(pending) },
-  ],
-};
+const DETAILS: readonly Column<Status>[] = [
+  { label: "Database", text: ({ database }) => database },
+  { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },
+  { label: "Schema", text: ({ schema, schema_known: known }) => `${schema} of ${known}` },
+  { label: "Bytes", text: ({ bytes }, { terminal }) => (terminal ? grouped(bytes) : String(bytes)) },
+  { label: "Initialized", text: ({ initialized }) => (initialized ? "yes" : "no") },
+  { label: "Deliveries pending", text: ({ deliveries_pending: pending }) => String(pending) },
+];
 
 /** Shows the database without changing it. */
-export async function runStatus(options: DbOptions, context: Context): Promise<void> {
+export async function runStatus(context: Context, options: DbOptions): Promise<void> {
   const name = namedDatabase(options, context);
   await showStatus(name, await open(openReader, name, options, context), context);
 }
 
 /** Migrates the schema, unless only the version is to be shown, and shows the database. */
-export async function runMigrate(options: DbOptions, context: Context): Promise<void> {
-  if (context.globals.dryRun) return await runStatus(options, context);
+export async function runMigrate(context: Context, options: DbOptions): Promise<void> {
+  if (context.globals.dryRun) return await runStatus(context, options);
   const name = namedDatabase(options, context);
   await showStatus(name, await open(openDatabase, name, options, context), context);
 }
@@ -82,7 +68,8 @@ export async function runMigrate(options: DbOptions, context: Context): Promise<
 async function showStatus(name: string, database: DatabaseReader, context: Context): Promise<void> {
   try {
     const status = await statusOf(database);
-    await context.output.object({ database: describeDatabase(name), ...status }, STATUS);
+    const shown = { database: describeDatabase(name), ...status };
+    await context.output.object(shown, { ...viewOf("database", shown), details: DETAILS });
     const pending = counted(status.schema_known - status.schema, "pending migration");
     if (context.globals.dryRun) context.output.notice(`${pending}. Nothing was changed.`);
   } finally {
@@ -90,7 +77,7 @@ async function showStatus(name: string, database: DatabaseReader, context: Conte
   }
 }
 
-export async function runBackup(file: string, options: DbOptions, context: Context): Promise<void> {
+export async function runBackup(context: Context, file: string, options: DbOptions): Promise<void> {
   const name = namedDatabase(options, context);
   const path = resolve(context.cwd, file);
   const settings = { database: name, authorities: options.databaseCa };
@@ -107,7 +94,7 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
 }
 
 /** Replaces a database with a backup. Throws UsageError if replacing one was not confirmed. */
-export async function runRestore(file: string, options: RestoreOptions, context: Context): Promise<void> {
+export async function runRestore(context: Context, file: string, options: RestoreOptions): Promise<void> {
   const { output, cwd, env } = context;
   const database = namedDatabase(options, context);
   if (isPostgresUrl(database)) {
@@ -155,11 +142,6 @@ function alignedLines(tables: readonly (readonly string[])[], { terminal }: Cont
   );
 }
 
-/** Returns 3,727,360 for 3727360. */
-function grouped(number: number): string {
-  return number.toLocaleString("en-US");
-}
-
 async function confirmReplacing(database: string, context: Context): Promise<void> {
   if (!existsSync(database)) return;
   const consequence = `${database} will be replaced`;
@@ -178,7 +160,7 @@ async function confirmReplacing(database: string, context: Context): Promise<voi
 const CHECK_SECONDS = 3600;
 
 /** Checks for damage. Exits with 1 if there is any. */
-export async function runCheck(options: CheckOptions, context: Context): Promise<void> {
+export async function runCheck(context: Context, options: CheckOptions): Promise<void> {
   const { output } = context;
   const name = namedDatabase(options, context);
   const database = await open(openReader, name, { databaseTimeout: CHECK_SECONDS, ...options }, context);
@@ -199,7 +181,7 @@ export async function runCheck(options: CheckOptions, context: Context): Promise
   }
 }
 
-export async function runCopy(from: string, to: string, options: DbOptions, context: Context): Promise<void> {
+export async function runCopy(context: Context, from: string, to: string, options: DbOptions): Promise<void> {
   if (isPostgresUrl(from) || !isPostgresUrl(to)) {
     throw new UsageError("db copy requires an SQLite file and the URL of a PostgreSQL database", {
       hint: "service db copy ./platform.db postgres://service@db.example.com/service",

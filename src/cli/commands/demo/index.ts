@@ -1,5 +1,4 @@
 import { type CommandDefinition, flag } from "../../command.ts";
-import type { Context } from "../../context.ts";
 
 /** `service demo`: the main workflow end to end, without setup. */
 export const command: CommandDefinition = {
@@ -8,5 +7,5 @@ export const command: CommandDefinition = {
   options: [flag("--once", "Exit after the last step: 0 if every step succeeded, else 1", { default: false })],
   isMixed: true,
   examples: ["service demo", "service demo --once --json"],
-  run: async (context: Context, { once }: { once: boolean }) => (await import("./run.ts")).runDemo({ once }, context),
+  load: async () => (await import("./run.ts")).runDemo,
 };

@@ -26,7 +26,7 @@ interface Stage {
  * Runs each step as a user would, with this CLI in separate processes, and relies only on what the receiver reports.
  * With `once` it exits after the last step; otherwise it runs until Ctrl-C.
  */
-export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
+export async function runDemo(context: Context, { once }: { once: boolean }): Promise<void> {
   await offerDriver(context);
   const folder = createTemporaryFolder("service-demo-");
   const stage: Stage = {

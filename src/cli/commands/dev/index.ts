@@ -1,7 +1,4 @@
 import { type CommandDefinition, flag } from "../../command.ts";
-import type { Context } from "../../context.ts";
-import type { DevFlags } from "./run.ts";
-import type { InitFlags } from "./init.ts";
 
 /** `service dev`: platform, listener, env file, seed data and app in one terminal. */
 export const command: CommandDefinition = {
@@ -14,7 +11,7 @@ export const command: CommandDefinition = {
   ],
   isMixed: true,
   examples: ["service dev init   # create service.yaml", "service dev"],
-  run: async (context: Context, flags: DevFlags) => (await import("./run.ts")).runDev(context.inProjectFolder(), flags),
+  load: async () => (await import("./run.ts")).runDev,
   commands: [
     {
       name: "init",
@@ -34,7 +31,7 @@ export const command: CommandDefinition = {
         flag("--force", "Replace an existing service.yaml"),
       ],
       examples: ["service dev init", "service dev init --yes --forward-to localhost:3000/webhooks --run 'npm run dev'"],
-      run: async (context: Context, flags: InitFlags) => (await import("./init.ts")).runInit(flags, context),
+      load: async () => (await import("./init.ts")).runInit,
     },
     {
       name: "trust",
@@ -45,8 +42,7 @@ export const command: CommandDefinition = {
         flag("--yes", "Skip the confirmation"),
         flag("--revoke", "Withdraw the permission", { conflicts: "yes" }),
       ],
-      run: async (context: Context, flags: { yes?: true; revoke?: true }) =>
-        (await import("./trust.ts")).runTrust(flags, context.inProjectFolder()),
+      load: async () => (await import("./trust.ts")).runTrust,
     },
   ],
 };

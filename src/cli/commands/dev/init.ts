@@ -15,7 +15,7 @@ import { FORMATS, parseProject } from "../../project/read.ts";
 import { type Project, PROJECT_SCHEMA } from "../../project/schema.ts";
 import { withTrust } from "../../settings/profiles.ts";
 
-export interface InitFlags {
+interface InitFlags {
   port?: string;
   url?: string;
   forwardTo?: string;
@@ -32,7 +32,7 @@ const AUTO = "auto";
 const NONE = "none";
 
 /** `service dev init`: writes the project file. Import this module lazily. */
-export async function runInit(flags: InitFlags, context: Context): Promise<void> {
+export async function runInit(context: Context, flags: InitFlags): Promise<void> {
   const { output, cwd } = context;
   const path = join(cwd, PROJECT_FILE);
   if (existsSync(path)) await confirmReplacement(flags, context);

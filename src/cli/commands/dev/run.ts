@@ -30,7 +30,7 @@ const APP_GRACE_MS = 5000;
 const LISTENER_GRACE_MS = 1500;
 const PLATFORM_GRACE_MS = 3000;
 
-export interface DevFlags {
+interface DevFlags {
   /** Never ask whether to restart the app. */
   exitWithApp?: boolean;
   /** False for plain lines on a terminal. */
@@ -38,7 +38,8 @@ export interface DevFlags {
 }
 
 /** `service dev`: runs the parts that the project file names until one of them ends. Import this module lazily. */
-export async function runDev(context: Context, { exitWithApp = false, ui }: DevFlags): Promise<void> {
+export async function runDev(command: Context, { exitWithApp = false, ui }: DevFlags): Promise<void> {
+  const context = command.inProjectFolder();
   if (context.globals.live) {
     throw new UsageError("`service dev` works in the sandbox only", { hint: "Remove --live." });
   }

@@ -9,7 +9,8 @@ import { requireProject } from "./run.ts";
 const OWN_PLATFORM = "the platform that `service dev` starts in this folder";
 
 /** `service dev trust`: allows the hosts that the project file contains now, but not those added later. */
-export async function runTrust({ yes, revoke }: { yes?: true; revoke?: true }, context: Context): Promise<void> {
+export async function runTrust(command: Context, { yes, revoke }: { yes?: true; revoke?: true }): Promise<void> {
+  const context = command.inProjectFolder();
   const { output, cwd } = context;
   if (revoke) {
     const nothing: ProjectTrust = { platform: null, receivers: [] };

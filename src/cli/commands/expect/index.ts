@@ -1,10 +1,8 @@
-import type { EventType } from "../../../contract/event-types.ts";
 import { parseCondition } from "../../arguments/assignments.ts";
 import { duration, parseEventType, parseFile, wholeNumber } from "../../arguments/values.ts";
-import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
-import type { Context } from "../../context.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
 import { documentView } from "../../terminal/view.ts";
-import type { ExpectationReport, ExpectFlags } from "./run.ts";
+import type { ExpectationReport } from "./run.ts";
 
 const MAX_SECONDS = 3600;
 
@@ -53,6 +51,5 @@ export const command: CommandDefinition = {
     "service expect payment.failed --count 0 --junit report.xml -- ./checkout.sh",
     "service expect order.created --jq '.data.object.amount > 100'",
   ],
-  run: async (context: Context, type: EventType, flags: ExpectFlags, expect: ParsedCommand) =>
-    (await import("./run.ts")).runExpect(type, flags, expect.programArgs, context),
+  load: async () => (await import("./run.ts")).runExpect,
 };

@@ -6,6 +6,7 @@ import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { counted } from "../../../contract/words.ts";
 import { type Condition, meets, textAt } from "../../arguments/assignments.ts";
+import type { ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { ChildCommand } from "../../process/foreground.ts";
@@ -14,7 +15,7 @@ import { writeJunit } from "../../terminal/junit.ts";
 import { printable } from "../../terminal/printable.ts";
 import { viewOf } from "../../terminal/view.ts";
 
-export interface ExpectFlags {
+interface ExpectFlags {
   within: number;
   count?: number;
   where?: Condition[];
@@ -29,10 +30,10 @@ const POLL_MILLISECONDS = 250;
  * its exit code, if the command failed.
  */
 export async function runExpect(
+  context: Context,
   type: EventType,
   flags: ExpectFlags,
-  command: readonly string[],
-  context: Context,
+  { programArgs: command }: ParsedCommand,
 ): Promise<void> {
   const { output } = context;
   const jq = context.globals.selection;

@@ -7,10 +7,10 @@ import { pathOf } from "../../../contract/resources.ts";
 import type { Fault, FaultCreate, FaultList } from "../../../contract/schemas/fault.ts";
 import { counted } from "../../../contract/words.ts";
 import { objectId, parseFile, parseTimeout, wholeNumber } from "../../arguments/values.ts";
-import { type CommandDefinition, flag, type ParsedCommand } from "../../command.ts";
+import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import type { CheckFlags, ClientReport } from "./check/run.ts";
+import type { ClientReport } from "./check/run.ts";
 import { CREATED, CREATED_AT, ID } from "../../resource/columns.ts";
 import { type Deleted, DELETED, type Idempotent, IDEMPOTENCY_KEY, showDeleted } from "../../resource/verbs.ts";
 import { type Column, documentView, type ResourceView } from "../../terminal/view.ts";
@@ -19,7 +19,6 @@ const FAULTS = pathOf("fault");
 /** How often this CLI repeats a request that may be repeated. */
 const OWN_RETRIES = 3;
 const MAX_SEED = 4_294_967_295;
-const CHECK_HINT = "Put the command after --, such as service faults check -- npm test";
 const EXAMPLE_ID = "flt_4Vf8aTqz0bKm2sNw9XyRcd";
 
 const COLUMNS: Column<Fault>[] = [
@@ -61,9 +60,7 @@ export const command: CommandDefinition = {
     "service faults add 'POST /v1/orders' --lose-response",
     "service faults clear",
   ],
-  before({ globals }) {
-    if (globals.live) throw new UsageError("Only the sandbox has faults", { hint: "Remove --live." });
-  },
+  sandboxOnly: "Only the sandbox has faults",
   commands: [
     {
       name: "add",
@@ -170,11 +167,7 @@ broken rule, D for two, F for more, or if it creates an object twice.
         "service faults check -- npm test",
         "service faults check --seed 7 --runs 1 --junit faults.xml -- node sync-orders.js",
       ],
-      async run(context: Context, words: string[], flags: CheckFlags, { programArgs }: ParsedCommand) {
-        if (words.length > 0) throw new UsageError(`Unexpected argument "${words[0]!}"`, { hint: CHECK_HINT });
-        const { runCheck } = await import("./check/run.ts");
-        await runCheck(flags, programArgs, context);
-      },
+      load: async () => (await import("./check/run.ts")).runCheck,
     },
   ],
 };

@@ -1,5 +1,5 @@
 import { memberNamesOf } from "../../../client/response-check.ts";
-import type { FindingEntry, ScanFlags } from "./scan/run.ts";
+import type { FindingEntry } from "./scan/run.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "../../resource/columns.ts";
 import { createVerb, updateVerb } from "../../resource/fields.ts";
 import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
@@ -219,8 +219,7 @@ Signing secrets (whsec_…) have no checksum and are not detected.`,
         "service keys scan --staged                  # before a commit",
         "service keys scan ~/src/shop --history --revoke",
       ],
-      run: async (context: Context, path: string | undefined, flags: ScanFlags) =>
-        (await import("./scan/run.ts")).runScan(path ?? ".", flags, context),
+      load: async () => (await import("./scan/run.ts")).runScan,
     },
   ],
 };

@@ -1,8 +1,5 @@
 import { realpathSync } from "node:fs";
 import { type CommandDefinition, flag } from "../../command.ts";
-import type { Context } from "../../context.ts";
-import { UsageError } from "../../errors.ts";
-import type { McpOptions } from "./run.ts";
 
 /** `service mcp`. */
 export const command: CommandDefinition = {
@@ -35,11 +32,6 @@ The platform serves the same tools over HTTP, at /mcp.
     flag("--output-schemas", "List the schemas of results, too, for clients that validate them"),
   ],
   examples: ["service mcp", "service mcp --profile shop", "service mcp --tools customers,events"],
-  async run(context: Context, options: McpOptions) {
-    if (context.globals.live) {
-      throw new UsageError("MCP tools are available in the sandbox only", { hint: "Remove --live." });
-    }
-    const { runMcp } = await import("./run.ts");
-    await runMcp(context, options);
-  },
+  sandboxOnly: "MCP tools are available in the sandbox only",
+  load: async () => (await import("./run.ts")).runMcp,
 };

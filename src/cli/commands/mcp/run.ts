@@ -9,7 +9,7 @@ import { receiverTools } from "../../mcp/tools/receiver.ts";
 /** Maximum duration of a stop. */
 const MAX_SETTLE_MILLISECONDS = 10_000;
 
-export interface McpOptions {
+interface McpOptions {
   tools?: string;
   outputSchemas?: boolean;
 }

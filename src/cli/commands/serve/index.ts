@@ -1,12 +1,8 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { collectList } from "../../arguments/repeated.ts";
 import { notEmpty, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
-import type { Context } from "../../context.ts";
-import { UsageError } from "../../errors.ts";
 import { parseSeconds, POSTGRES_FLAGS } from "../../database/options.ts";
-import type { LinkOptions } from "./link.ts";
-import type { ServeOptions } from "./run.ts";
 
 /** `service serve`: the platform in this process. */
 export const command: CommandDefinition = {
@@ -69,13 +65,7 @@ export const command: CommandDefinition = {
     "service serve --json                 # one line of JSON per request, delivery and warning",
     "service serve --database postgres://service@db.example.com/service   # one of several processes",
   ],
-  async run(context: Context, options: ServeOptions) {
-    if (options.ephemeral && options.database !== undefined) {
-      throw new UsageError("--ephemeral cannot be combined with --database");
-    }
-    const { runServe } = await import("./run.ts");
-    await runServe(options, context);
-  },
+  load: async () => (await import("./run.ts")).runServe,
   commands: [
     {
       name: "link",
@@ -88,8 +78,7 @@ export const command: CommandDefinition = {
         ),
       ],
       examples: ["service serve link", "service serve link --database ./platform.db"],
-      run: async (context: Context, _flags: object, link: Command) =>
-        (await import("./link.ts")).runLink(link.optsWithGlobals<LinkOptions>(), context),
+      load: async () => (await import("./link.ts")).runLink,
     },
   ],
 };

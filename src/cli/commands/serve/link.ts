@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { PostgresOptions } from "../../database/options.ts";
 import { deploymentSettings, namedDatabase } from "../../database/settings.ts";
 import type { Context } from "../../context.ts";
@@ -11,7 +12,7 @@ import {
   StorageOpenError,
 } from "../../../platform/index.ts";
 
-export interface LinkOptions extends PostgresOptions {
+interface LinkOptions extends PostgresOptions {
   database?: string;
 }
 
@@ -19,7 +20,8 @@ export interface LinkOptions extends PostgresOptions {
  * `service serve link`: asks the process that serves an SQLite file, which only it can open, or a PostgreSQL database
  * itself.
  */
-export async function runLink(options: LinkOptions, context: Context): Promise<void> {
+export async function runLink(context: Context, _flags: object, command: Command): Promise<void> {
+  const options = command.optsWithGlobals<LinkOptions>();
   const database = namedDatabase(options, context);
   const request = isPostgresUrl(database)
     ? createSignInLink(deploymentSettings(database, options, context))

@@ -39,7 +39,7 @@ import {
 import { portOwner } from "../../process/port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
-export interface ServeOptions extends PostgresOptions {
+interface ServeOptions extends PostgresOptions {
   /** The default is that of the project file in the working folder, or 4010. */
   port?: number;
   host: string;
@@ -68,7 +68,10 @@ const SLOW_START_MILLISECONDS = 2000;
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Runs until a signal or a closed stdout, then completes work in flight. Exits with 0, after SIGHUP with 129. */
-export async function runServe(options: ServeOptions, context: Context): Promise<void> {
+export async function runServe(context: Context, options: ServeOptions): Promise<void> {
+  if (options.ephemeral && options.database !== undefined) {
+    throw new UsageError("--ephemeral cannot be combined with --database");
+  }
   rejectPublicHost(options, context);
   if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
   const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;

@@ -20,7 +20,7 @@ import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/sche
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { mergeHeaders, signatureHeaders } from "./signed-headers.ts";
 
-export interface CaptureFlags extends SecretFlags, SchemeFlag {
+interface CaptureFlags extends SecretFlags, SchemeFlag {
   port: number;
   forwardTo?: string;
   record?: string;
@@ -38,7 +38,7 @@ interface Signing {
 }
 
 /** Captures deliveries until Ctrl-C. Import this module lazily: it loads the relay. */
-export async function runCapture(flags: CaptureFlags, context: Context): Promise<void> {
+export async function runCapture(context: Context, flags: CaptureFlags): Promise<void> {
   const { output, signal } = context;
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const secrets = await secretsIfNamed(flags, context);

@@ -3,9 +3,6 @@ import { InvalidArgumentError } from "commander";
 import { collect, pairsFlag } from "../../arguments/repeated.ts";
 import { duration, parseFile, parseSpeed, parseTimeout, wholeNumber } from "../../arguments/values.ts";
 import type { CheckFlags } from "./check/run.ts";
-import type { CaptureFlags } from "./capture.ts";
-import type { ReplayFlags } from "./replay.ts";
-import type { SendFlags } from "./send.ts";
 import { SCHEME_FLAG, type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { SENT } from "./sent.ts";
 import { verification } from "./verify.ts";
@@ -138,10 +135,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         "service webhooks check 3000/webhooks --secret-file secret.txt --probe localhost:3000/count",
         "service webhooks check localhost:3000/webhooks --effects --junit webhooks.xml --wait 30s",
       ],
-      async run(context: Context, url: string, flags: CheckFlags) {
-        const { runCheck } = await import("./check/run.ts");
-        await runCheck(url, flags, context);
-      },
+      load: async () => (await import("./check/run.ts")).runCheck,
     },
     {
       name: "send",
@@ -172,8 +166,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         "service webhooks send localhost:3000/stripe --scheme stripe --payload event.json --set data.object.amount=500",
         "service webhooks send 3000/github --scheme github --payload push.json -H 'X-GitHub-Event: push' --count 10",
       ],
-      run: async (context: Context, url: string, flags: SendFlags) =>
-        (await import("./send.ts")).runSend(url, flags, context),
+      load: async () => (await import("./send.ts")).runSend,
     },
     {
       name: "capture",
@@ -200,7 +193,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         "service webhooks capture --forward-to localhost:3000/webhooks",
         "service webhooks capture --scheme stripe --secret-file secret.txt --record stripe.ndjson",
       ],
-      run: async (context: Context, flags: CaptureFlags) => (await import("./capture.ts")).runCapture(flags, context),
+      load: async () => (await import("./capture.ts")).runCapture,
     },
     {
       name: "replay",
@@ -231,8 +224,7 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         "service webhooks replay stripe.ndjson --forward-to 3000/stripe --scheme stripe --secret-file secret.txt",
         "service webhooks replay github.ndjson --forward-to localhost:3000/github --speed max",
       ],
-      run: async (context: Context, file: string, flags: ReplayFlags) =>
-        (await import("./replay.ts")).runReplay(file, flags, context),
+      load: async () => (await import("./replay.ts")).runReplay,
     },
   ],
 };

@@ -10,7 +10,7 @@ import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/sche
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
 import { deliveryHeaders, mergeHeaders, type NewDelivery, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
-export interface ReplayFlags
+interface ReplayFlags
   extends SecretFlags, SchemeFlag, Pick<ForwardingFlags, "concurrency" | "retries" | "timeout" | "skipVerify"> {
   forwardTo: string;
   header: string[];
@@ -20,7 +20,7 @@ export interface ReplayFlags
 const KNOWN_SCHEMES: readonly Scheme[] = Object.values(SCHEMES);
 
 /** Sends a recording again: with the signatures that it contains, or signed again if a scheme or secret is given. */
-export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
+export async function runReplay(context: Context, file: string, flags: ReplayFlags): Promise<void> {
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const own = readHeaders(flags.header, scheme);
   const secrets = await secretsIfNamed(flags, context);

@@ -26,7 +26,7 @@ import { wrapWords } from "../../terminal/wrap.ts";
 import { type Sent, SENT } from "./sent.ts";
 import { deliveryHeaders, mergeHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
-export interface SendFlags extends SecretFlags, SchemeFlag {
+interface SendFlags extends SecretFlags, SchemeFlag {
   type?: string;
   payload?: string;
   set: Pair[];
@@ -43,7 +43,7 @@ interface Delivery extends Outgoing {
 }
 
 /** Import this module lazily: it loads the HTTP client. Everything is validated before anything is sent. */
-export async function runSend(address: string, flags: SendFlags, context: Context): Promise<void> {
+export async function runSend(context: Context, address: string, flags: SendFlags): Promise<void> {
   const { signal } = context;
   const url = parseAddress(address, "url");
   const scheme = await schemeNamed(flags.scheme ?? "service", context);

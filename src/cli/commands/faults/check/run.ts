@@ -3,6 +3,7 @@ import type { FaultCreate } from "../../../../contract/schemas/fault.ts";
 import type { RequestLog, RequestLogDetail } from "../../../../contract/schemas/request-log.ts";
 import { type Platform, startPlatform } from "../../../../testing/index.ts";
 import { seededRandom } from "../../../../relay/chaos.ts";
+import type { ParsedCommand } from "../../../command.ts";
 import type { Context } from "../../../context.ts";
 import { requireDriver } from "../../../database/driver.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
@@ -12,7 +13,7 @@ import { type Check, printReport, testCasesOf } from "../../../terminal/check-re
 import { writeJunit } from "../../../terminal/junit.ts";
 import { GROUPS, judgeRuns, type Run } from "./judge.ts";
 
-export interface CheckFlags {
+interface CheckFlags {
   seed?: number;
   runs: number;
   junit?: string;
@@ -24,8 +25,17 @@ const MAX_SEED = 1_000_000;
  * Runs a command against an empty platform of its own, several times with different faults, and judges the requests
  * that it sent. Import this module lazily. Throws SilentExit with 1 if a check failed.
  */
-export async function runCheck(flags: CheckFlags, command: readonly string[], context: Context): Promise<void> {
+export async function runCheck(
+  context: Context,
+  words: readonly string[],
+  flags: CheckFlags,
+  { programArgs: command }: ParsedCommand,
+): Promise<void> {
   const { output } = context;
+  if (words.length > 0) {
+    const hint = "Put the command after --, such as service faults check -- npm test";
+    throw new UsageError(`Unexpected argument "${words[0]!}"`, { hint });
+  }
   if (command.length === 0) {
     throw new UsageError("No command to run", { hint: "For example: service faults check -- npm test" });
   }

@@ -10,17 +10,17 @@ import { scanHistory, scanStaged } from "./git.ts";
 import { type Outcome, revokeAll } from "./revoke.ts";
 import { scanTree } from "./tree.ts";
 
-export interface ScanFlags {
+interface ScanFlags {
   staged?: true;
   history?: true;
   revoke?: true;
   yes?: true;
 }
 
-/** Import this module lazily. */
-export async function runScan(given: string, flags: ScanFlags, context: Context): Promise<void> {
+export async function runScan(context: Context, named: string | undefined, flags: ScanFlags): Promise<void> {
   if (flags.staged === true && flags.history === true)
     throw new UsageError("--staged cannot be combined with --history");
+  const given = named ?? ".";
   const inside = relative(context.cwd, resolve(context.cwd, given)) || ".";
   // A path that leads out of the folder is shown as it was typed.
   const path = inside.startsWith("..") ? given : inside;

@@ -43,7 +43,7 @@ const WAIT_FOR_SECRET_SECONDS = 300;
 const REACH_SECONDS = 10;
 
 /** Import this module lazily: it loads the engine of the check. */
-export async function runCheck(address: string, flags: CheckFlags, context: Context): Promise<void> {
+export async function runCheck(context: Context, address: string, flags: CheckFlags): Promise<void> {
   const { output } = context;
   if (flags.probe !== undefined && flags.effects) throw new UsageError("--probe cannot be combined with --effects");
   const url = parseAddress(address, "url");

@@ -5,27 +5,15 @@ import { kindsWith, pathOf, withArticle } from "../contract/resources.ts";
 import type { RequestLog } from "../contract/schemas/request-log.ts";
 import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { listed } from "../contract/words.ts";
-import { type Chain, type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
+import { type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
-import { type Finding, type FindingCode, sentence } from "../explain/finding.ts";
+import { type Finding, sentence } from "../explain/finding.ts";
 import { isOfReset, ofMissing } from "../explain/missing.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
 import { mapTexts } from "./terminal/json.ts";
 
 /** An explanation in the format of `--json` and the MCP tool. */
-export interface Explanation {
-  object: "explanation";
-  id: string;
-  kind: string;
-  /** The code of the first finding. */
-  cause: FindingCode | null;
-  findings: Finding[];
-  request: Chain["request"] | null;
-  subject: Chain["subject"] | null;
-  event: Chain["event"] | null;
-  deliveries: Chain["deliveries"];
-  operation: Chain["operation"] | null;
-}
+export type Explanation = Awaited<ReturnType<typeof explain>>["explanation"];
 
 interface ExplainOptions {
   /** Returns text in which each command works in the user's shell. */
@@ -35,11 +23,7 @@ interface ExplainOptions {
 }
 
 /** Reads the chain of an ID and finds the likely cause. Throws UserError for an ID of a kind that has no explanation. */
-export async function explain(
-  client: Client,
-  id: string,
-  { runnable, target }: ExplainOptions,
-): Promise<{ chain: Chain; explanation: Explanation }> {
+export async function explain(client: Client, id: string, { runnable, target }: ExplainOptions) {
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
   const chain = { ...(await readChain(apiOf(client), id, kind)), target };
@@ -48,10 +32,11 @@ export async function explain(
     runnable,
   );
   if (findings[0]?.code === "not_found") throw notFound(findings[0]);
-  const explanation: Explanation = {
+  const explanation = {
     object: "explanation",
     id,
     kind: chain.kind,
+    /** The code of the first finding. */
     cause: findings[0]?.code ?? null,
     findings,
     request: chain.request ?? null,

@@ -84,18 +84,7 @@ interface Question {
 }
 
 /** Asks on stderr, so that stdout stays data. Ctrl-C at a prompt throws InterruptedError. */
-export interface Prompts {
-  /** A line of text. */
-  text(question: Question): Promise<string>;
-  /** Asks for a line that is not echoed. */
-  secret(question: Question): Promise<string>;
-  /** Yes or no. Enter is no, unless yes is what the user came for. */
-  confirm(question: Question & { isYes?: true }): Promise<boolean>;
-  /** One of several values; typing searches them. */
-  one(question: Question & { choices: readonly string[] }): Promise<string>;
-  /** At least one of several values. */
-  many(question: Question & { choices: readonly string[] }): Promise<string[]>;
-}
+export type Prompts = ReturnType<typeof createPrompts>;
 
 interface PromptOptions {
   /** False without a terminal on both ends, and after `--no-input`. */
@@ -122,7 +111,7 @@ function chosenInWords(chosen: readonly { short: string }[], all: readonly unkno
   return chosen.length === all.length ? `all ${all.length}` : chosen.map(({ short }) => short).join(", ");
 }
 
-export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions): Prompts {
+export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions) {
   async function ask<Answer>(
     { flag }: Question,
     show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
@@ -139,7 +128,7 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
   }
 
   return {
-    text: (question) =>
+    text: (question: Question) =>
       ask(question, ({ input }, context) =>
         input(
           {
@@ -151,7 +140,8 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
           context,
         ),
       ),
-    confirm: (question) =>
+    /** Yes or no. Enter is no, unless yes is what the user came for. */
+    confirm: (question: Question & { isYes?: true }) =>
       ask(question, ({ confirm }, context) =>
         confirm(
           {
@@ -163,14 +153,16 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
           context,
         ),
       ),
-    one: (question) =>
+    /** One of several values; typing searches them. */
+    one: (question: Question & { choices: readonly string[] }) =>
       ask(question, ({ search }, context) =>
         search(
           { message: question.message, theme: theme(), source: (typed = "") => matching(question.choices, typed) },
           context,
         ),
       ),
-    many: (question) =>
+    /** At least one of several values. */
+    many: (question: Question & { choices: readonly string[] }) =>
       ask(question, ({ checkbox }, context) =>
         checkbox(
           {
@@ -183,7 +175,8 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
           context,
         ),
       ),
-    secret: (question) =>
+    /** A line that is not echoed. */
+    secret: (question: Question) =>
       ask(question, ({ password }, context) =>
         password({ message: question.message, theme: theme(), mask: "•" }, context),
       ),

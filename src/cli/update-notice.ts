@@ -71,24 +71,21 @@ function isNewer(one: string, other: string): boolean {
 }
 
 /** The stored state of update checks, in a file next to the settings. Times are Unix milliseconds. */
-interface UpdateState {
-  /** When the registry was last queried. */
-  checked: number;
-  /** When the user was last notified. */
-  notified: number;
-  /** The newest published version: three numbers. */
-  latest: string | undefined;
-}
+type UpdateState = ReturnType<typeof readUpdateState>;
 
 const FILE = "update.json";
 
 /** Returns the stored state, or an empty one if it cannot be read. */
-export function readUpdateState(folder: string): UpdateState {
+export function readUpdateState(folder: string) {
   try {
-    const { checked, notified, latest } = JSON.parse(readFileSync(join(folder, FILE), "utf8")) as Partial<UpdateState>;
+    const { checked, notified, latest } = JSON.parse(readFileSync(join(folder, FILE), "utf8")) as Record<
+      string,
+      unknown
+    >;
     return {
       checked: Number(checked) || 0,
       notified: Number(notified) || 0,
+      /** The newest published version: three numbers. */
       latest: isVersion(latest) ? latest : undefined,
     };
   } catch {

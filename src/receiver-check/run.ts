@@ -1,5 +1,5 @@
 import { formatResponse, type Response, isAccepted, isDisconnection, isRejected } from "./exchange.ts";
-import { type Check, countsOf, type Finding, type Group, type Level, RULES, skipped, type Status } from "./check.ts";
+import { type Check, countsOf, type Finding, type Group, RULES, skipped } from "./check.ts";
 import {
   accepting,
   judgeFirst,
@@ -34,35 +34,11 @@ function checksOf(provider: Provider): readonly Check[] {
 }
 
 /** The result of one check in `--json`. */
-export interface CheckResult {
-  id: string;
-  title: string;
-  group: Group;
-  rule: string;
-  level: Level;
-  status: Status;
-  sent: string;
-  seen: string;
-  /** The meaning of the failure and its fix; null if it passed. */
-  explanation: string | null;
-  fix: string | null;
-  duration_ms: number;
-}
+export type CheckResult = ReturnType<typeof resultOf>;
 
 type Grade = "A" | "B" | "C" | "D" | "F";
 
-export interface ReceiverReport {
-  object: "receiver_check";
-  url: string;
-  /** True if no required check failed. */
-  passed: boolean;
-  grade: Grade;
-  /** The grade in a sentence. */
-  verdict: string;
-  counts: Record<Status, number>;
-  duration_ms: number;
-  checks: CheckResult[];
-}
+export type ReceiverReport = Awaited<ReturnType<typeof checkReceiver>>;
 
 export interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
@@ -87,7 +63,7 @@ const RETURN_MILLISECONDS = 5000;
 const RETRY_MILLISECONDS = 250;
 
 /** Checks a receiver. Rejects only if `signal` aborts. */
-export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
+export async function checkReceiver(options: RunOptions) {
   const { clock, url, onResult, provider } = options;
   const started = clock.elapsed();
   const limitMilliseconds = timeoutOf(provider.scheme) * 1000;
@@ -132,6 +108,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   return {
     object: "receiver_check",
     url: url.href,
+    /** True if no required check failed. */
     passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
     ...gradeOf(results, checks, broken),
     counts: countsOf(results),
@@ -226,12 +203,7 @@ function batches(checks: readonly Check[]): Check[][] {
   return batches;
 }
 
-function resultOf(
-  check: Omit<Check, "run">,
-  finding: Finding,
-  { scheme }: Provider,
-  milliseconds: number,
-): CheckResult {
+function resultOf(check: Omit<Check, "run">, finding: Finding, { scheme }: Provider, milliseconds: number) {
   const { id, title, group, level } = check;
   const { status, sent, seen } = finding;
   const failed = status === "failed";
@@ -244,6 +216,7 @@ function resultOf(
     status,
     sent,
     seen,
+    /** The meaning of the failure and its fix; null if it passed. */
     explanation: failed ? (finding.explanation ?? check.explanation) : null,
     fix: failed ? (finding.fix ?? check.fix) : null,
     duration_ms: Math.round(milliseconds),

@@ -12,21 +12,12 @@ const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url));
 /** A receiver that does not respond delays the end of the platform by up to 10 seconds. */
 const STOP_MS = 2000;
 
-interface OwnCommand {
-  /** Resolves with its first line of JSON, and then does not keep this process running. Rejects as `ended` does. */
-  ready<Ready>(): Promise<Ready>;
-  /** Resolves once it has exited with 0. Rejects with its error otherwise. */
-  ended: Promise<void>;
-  /** Stops it, and resolves once it has exited. */
-  stop(): Promise<void>;
-}
-
 /** Starts a command of this package with --json. It stops once this process has ended. `onLine` gets all but the first line. */
 export function startOwnCommand(
   [name = "", ...args]: readonly string[],
   variables: Readonly<Record<string, string>>,
   onLine: (line: string) => void = () => {},
-): OwnCommand {
+) {
   const isWindows = process.platform === "win32";
   const child = spawn(process.execPath, [BIN, name, "--json", ...args], {
     env: { ...inheritedVariables(), ...variables, SERVICE_NO_UPDATE_NOTIFIER: "1" },
@@ -56,14 +47,16 @@ export function startOwnCommand(
   });
   const handles = [child, channel!, stdout as Socket, stderr as Socket];
   return {
-    async ready<Ready>() {
+    /** Resolves with its first line of JSON, and then does not keep this process running. Rejects as `ended` does. */
+    async ready<Ready>(): Promise<Ready> {
       const line = await Promise.race([firstLine, ended]);
       if (typeof line !== "string") throw new Error(`service ${name} printed nothing`);
       for (const handle of handles) handle.unref();
       return JSON.parse(line) as Ready;
     },
+    /** Resolves once it has exited with 0. Rejects with its error otherwise. */
     ended,
-    async stop() {
+    async stop(): Promise<void> {
       for (const handle of handles) handle.ref();
       // Windows has no signals.
       if (isWindows && child.connected) child.disconnect();

@@ -19,12 +19,7 @@ import type { ResourceView } from "../terminal/view.ts";
 import { updateNotices } from "../update-notice.ts";
 
 /** JSON of a setting. */
-interface Entry {
-  key: string;
-  value: string | boolean;
-  source: string;
-  meaning: string;
-}
+type Entry = Awaited<ReturnType<typeof entryOf>>;
 
 const VIEW: ResourceView<Entry> = {
   noun: "setting",
@@ -195,7 +190,7 @@ async function runPath({ output, settingsDirectory }: Context): Promise<void> {
   output.line(path);
 }
 
-async function entryOf(key: string, context: Context): Promise<Entry> {
+async function entryOf(key: string, context: Context) {
   const setting = keyNamed(key);
   return { key, ...(await setting.effective(context)), meaning: setting.meaning };
 }

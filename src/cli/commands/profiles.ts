@@ -1,19 +1,11 @@
-import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
+import { ENVIRONMENTS } from "../../contract/environments.ts";
 import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { signOutProfile } from "../credentials/end.ts";
 import { DEFAULT_PROFILE, profileNamed, requireProfile, type Settings } from "../settings/profiles.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 
-/** A profile for output, without its credentials. */
-interface ProfileEntry {
-  name: string;
-  current: boolean;
-  base_url: string;
-  auth_url: string;
-  account: { id: string; name: string } | null;
-  credentials: { environment: Environment; type: "api_key" | "oauth" }[];
-}
+type ProfileEntry = ReturnType<typeof toEntry>;
 
 const KINDS = { api_key: "key", oauth: "browser" } as const;
 
@@ -115,7 +107,8 @@ function withoutProfile(settings: Settings, name: string): Settings {
   };
 }
 
-function toEntry(settings: Settings, name: string): ProfileEntry {
+/** Returns a profile for output, without its credentials. */
+function toEntry(settings: Settings, name: string) {
   const { base_url, auth_url, account, credentials } = profileNamed(settings, name)!;
   return {
     name,

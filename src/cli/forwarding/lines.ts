@@ -323,27 +323,18 @@ function outcomes({ accepted, refused, failed }: FaultTally): string {
 const WIDE = 80;
 const MAX_RESPONSE_LENGTH = 4096;
 
-/** The layout of a line. */
-interface Layout {
-  /** Width of the terminal; undefined in a pipe, where lines are not cut. */
-  readonly width: number | undefined;
-  readonly narrow: boolean;
-  /** Widths of the status, the type and the duration. */
-  readonly status: number;
-  readonly type: number;
-  readonly timing: number;
-  /** Indentation of details below a line. */
-  readonly indent: string;
-  readonly fold: Fold | undefined;
-}
+/** Widths of the columns of a line. */
+type Layout = ReturnType<typeof layoutFor>;
 
 /** `foldText`, which only a terminal needs: its measurement of text takes long to load. */
 export type Fold = (text: string, width: number, maxLines: number) => string[];
 
+/** `indent` is that of details below a line. */
 const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
 const NARROW = { narrow: true, status: 4, type: 19, timing: 7, indent: " ".repeat(9) };
 
-export function layoutFor(width: number | undefined, fold: Fold | undefined): Layout {
+/** Returns the layout for a terminal of this width; undefined in a pipe, where lines are not cut. */
+export function layoutFor(width: number | undefined, fold: Fold | undefined) {
   return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
 }
 

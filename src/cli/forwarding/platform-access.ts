@@ -12,22 +12,13 @@ import { rejectedCredentialHint, startHint } from "../settings/connection.ts";
 import { EXIT_CODES, type ExitCode, NotSignedInError, SCOPE_ADVICE, UsageError, UserError } from "../errors.ts";
 import { capitalized } from "../../contract/words.ts";
 
-export interface PlatformAccess extends Pick<RunOptions, "baseUrl" | "authorization" | "agent" | "device"> {
-  /** Identifies this platform and credential. It is a secret if a key was given, so only use its hash. */
-  identity: readonly string[];
-  /** The source of the credential: `SERVICE_API_KEY`, `profile work`. */
-  credentialSource: string;
-  /** What to do if it is rejected. */
-  credentialHint: string;
-  /** How to start the platform. */
-  startHint: string;
-}
+export type PlatformAccess = Awaited<ReturnType<typeof accessPlatform>>;
 
 /**
  * Returns where to listen, and the credential. Throws UsageError for live mode, NotSignedInError without a
  * credential.
  */
-export async function accessPlatform(context: Context): Promise<PlatformAccess> {
+export async function accessPlatform(context: Context) {
   if (context.globals.live) {
     throw new UsageError("Listening is available in the sandbox only", { hint: "Remove --live." });
   }
@@ -38,13 +29,14 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
   const isStored = credential?.source === "profile";
   return {
     baseUrl,
-    authorization: (rejected) => bearer(source, rejected),
+    authorization: (rejected?: string) => bearer(source, rejected),
     agent: await agentFor(baseUrl, context),
     device: hostname(),
+    /** The source of the credential: `SERVICE_API_KEY`, `profile work`. */
     credentialSource: credential?.name ?? "",
     credentialHint: rejectedCredentialHint(connection),
     startHint: startHint(connection),
-    // A stored token changes with each renewal.
+    /** Identifies this platform and credential. A stored token changes with each renewal; a key is a secret: only its hash is stored. */
     identity: [connection.baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
   };
 }

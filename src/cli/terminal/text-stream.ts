@@ -46,7 +46,7 @@ function isPipeOrFile({ descriptor, platform }: TextStreamOptions): boolean {
 
 function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream {
   let closed = false;
-  let nonBlocking: NonBlockingWriter | undefined;
+  let nonBlocking: Awaited<ReturnType<typeof openNonBlockingWriter>> | undefined;
   return {
     isTTY: false,
     columns: undefined,
@@ -120,13 +120,6 @@ function assumeSize(stream: NodeJS.WriteStream): void {
 
 const LAST_WAIT_MS = 1000;
 
-/** Writes lines to a pipe whose reader may have stopped reading. */
-interface NonBlockingWriter {
-  write(text: string): void;
-  /** Resolves once everything is read. Drops what is not read within a second. Call this last. */
-  settle(): Promise<void>;
-}
-
 interface NonBlockingOptions {
   /** Returns the line that replaces dropped ones. */
   omitted: (lines: number) => string;
@@ -142,7 +135,7 @@ async function openNonBlockingWriter(
   descriptor: number,
   { omitted, maxBytes }: NonBlockingOptions,
   onClosed: (error: NodeJS.ErrnoException) => void,
-): Promise<NonBlockingWriter> {
+) {
   // The module takes milliseconds to load, which only commands that run for long have.
   const { Socket } = await import("node:net");
   const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
@@ -155,7 +148,7 @@ async function openNonBlockingWriter(
     gathered = "";
   };
   return {
-    write(text) {
+    write(text: string): void {
       if (pipe.writableEnded || pipe.destroyed) return;
       if (pipe.writableLength + gathered.length + text.length > maxBytes) {
         missing += text.split("\n").length - 1;
@@ -165,7 +158,8 @@ async function openNonBlockingWriter(
       gathered += missing > 0 ? `${omitted(missing)}${text}` : text;
       missing = 0;
     },
-    async settle() {
+    /** Resolves once everything is read. Drops what is not read within a second. Call this last. */
+    async settle(): Promise<void> {
       // Output of this turn of the event loop is included.
       await new Promise((resolve) => setImmediate(resolve));
       const closed = new Promise((resolve) => pipe.once("close", resolve));

@@ -19,18 +19,13 @@ export interface AuthorizationParameters {
 }
 
 /** A sign-in in progress; its secrets stay in this process. */
-export interface Authorization {
-  /** URL of the consent page. */
-  url: URL;
-  state: string;
-  verifier: string;
-}
+export type Authorization = Awaited<ReturnType<typeof beginAuthorization>>;
 
 /** Begins the authorization code flow with PKCE (S256), with 256 bits of state and a new verifier. */
 export async function beginAuthorization(
   { config }: AuthorizationServer,
   { scopes, environment, redirectUri }: AuthorizationParameters & { redirectUri: string },
-): Promise<Authorization> {
+) {
   const verifier = openid.randomPKCECodeVerifier();
   const state = openid.randomState();
   const url = openid.buildAuthorizationUrl(config, {
@@ -68,13 +63,7 @@ async function explained<Result>(
 }
 
 /** The tokens of a grant, from the token endpoint. */
-export interface TokenSet {
-  accessToken: string;
-  refreshToken: string;
-  /** Seconds from now. */
-  expiresIn: number;
-  scopes: Scope[];
-}
+export type TokenSet = ReturnType<typeof readTokens>;
 
 /** Response of the token endpoint, validated by the protocol library. */
 type TokenResponse = Pick<
@@ -98,7 +87,7 @@ export async function revokeToken(server: AuthorizationServer, token: string): P
 }
 
 /** Returns the tokens of a response. Throws AuthorizationError if a member is missing, which a later command would need. */
-export function readTokens(response: TokenResponse): TokenSet {
+export function readTokens(response: TokenResponse) {
   const { access_token, refresh_token, token_type, expires_in, scope } = response;
   if (token_type.toLowerCase() !== "bearer") throw incomplete("has a token type other than Bearer");
   if (!TOKEN.test(access_token)) throw incomplete("has no valid access token");
@@ -108,6 +97,7 @@ export function readTokens(response: TokenResponse): TokenSet {
   return {
     accessToken: access_token,
     refreshToken: refresh_token,
+    /** Seconds from now. */
     expiresIn: Math.min(expires_in, MAX_LIFETIME_SECONDS),
     scopes: SCOPES.filter((known) => names.includes(known)),
   };
@@ -118,16 +108,7 @@ function incomplete(what: string): AuthorizationError {
 }
 
 /** A sign-in that waits until the user enters its code on another device. */
-export interface DeviceAuthorization {
-  userCode: string;
-  /** URL where the user enters the code. */
-  verificationUri: string;
-  /** The same URL with the code, if the server provides one. */
-  verificationUriComplete: string | undefined;
-  /** Seconds. */
-  expiresIn: number;
-  response: openid.DeviceAuthorizationResponse;
-}
+export type DeviceAuthorization = Awaited<ReturnType<typeof beginDeviceAuthorization>>;
 
 const MAX_SECONDS = 3600;
 const SLOWER_SECONDS = 5;
@@ -137,7 +118,7 @@ const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 export async function beginDeviceAuthorization(
   server: AuthorizationServer,
   { scopes, environment }: AuthorizationParameters,
-): Promise<DeviceAuthorization> {
+) {
   const { config, issuer } = server;
   const parameters = { scope: scopes.map(oauthScopeName).join(" "), [ENVIRONMENT_PARAMETER]: environment };
   const response = await explained(server, openid.initiateDeviceAuthorization(config, parameters));
@@ -151,6 +132,7 @@ export async function beginDeviceAuthorization(
     userCode: user_code,
     verificationUri: verification_uri,
     verificationUriComplete: verification_uri_complete,
+    /** Seconds. */
     expiresIn: Math.min(expires_in, MAX_SECONDS),
     response,
   };

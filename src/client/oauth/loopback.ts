@@ -11,13 +11,7 @@ export interface Callback {
 }
 
 /** A server on the loopback interface that accepts exactly one callback (RFC 8252 7.3). */
-export interface Loopback {
-  /** `http://127.0.0.1:<port>/callback`. */
-  redirectUri: string;
-  /** Resolves with the callback that has this state. Call it once. */
-  callback(state: string): Promise<Callback>;
-  close(): void;
-}
+export type Loopback = Awaited<ReturnType<typeof openLoopback>>;
 
 interface LoopbackOptions {
   path: string;
@@ -33,7 +27,7 @@ const CHECK_MILLISECONDS = 500;
 const PARAMETERS = ["code", "error", "state", "iss"];
 
 /** Listens on 127.0.0.1, or on [::1] without IPv4. Rejects with the system's error, such as EADDRINUSE. */
-export async function openLoopback({ path, port, onRejection }: LoopbackOptions): Promise<Loopback> {
+export async function openLoopback({ path, port, onRejection }: LoopbackOptions) {
   let expected: string | undefined;
   let take: ((callback: Callback) => void) | undefined;
   let taken = false;
@@ -83,13 +77,14 @@ export async function openLoopback({ path, port, onRejection }: LoopbackOptions)
 
   return {
     redirectUri: origin + path,
-    callback(state) {
+    /** Resolves with the callback that has this state. Call it once. */
+    callback(state: string): Promise<Callback> {
       expected = state;
       return new Promise((resolve) => {
         take = resolve;
       });
     },
-    close() {
+    close(): void {
       server.close();
       server.closeAllConnections();
     },

@@ -129,25 +129,16 @@ function unquoted(word: string): string {
 }
 
 /** The state after parsing the words before the cursor. */
-interface Position {
-  command: Command;
-  /** Number of arguments that the command already has. */
-  operands: readonly string[];
-  /** The flag whose value is next. */
-  option: Option | undefined;
-  /** True if that flag has a value already and accepts more. */
-  more: boolean;
-  /** Flags that were given. */
-  given: ReadonlySet<Option>;
-  /** True after `--`: the rest belongs to another program. */
-  beyond: boolean;
-}
+type Position = ReturnType<typeof scanWords>;
 
 /** Parses the words as commander would. Unknown words are skipped. */
-function scanWords(root: Command, words: readonly string[]): Position {
+function scanWords(root: Command, words: readonly string[]) {
   let command = root;
+  /** The flag whose value is next. */
   let option: Option | undefined;
+  /** True if that flag has a value already and accepts more. */
   let more = false;
+  /** True after `--`: the rest belongs to another program. */
   let beyond = false;
   const operands: string[] = [];
   const given = new Set<Option>();

@@ -19,7 +19,7 @@ interface Stage {
   reporter: StepReporter;
   env: Record<string, string | undefined>;
   groups: ProcessGroup[];
-  receiver?: DemoReceiver;
+  receiver?: Awaited<ReturnType<typeof startReceiver>>;
 }
 
 /**
@@ -120,15 +120,8 @@ async function step<Value>(
   }
 }
 
-interface DemoCommand {
-  /** Resolves with the next record whose member has this value. Rejects if the command exits before. */
-  printed: (member: string, value: string) => Promise<Record<string, unknown>>;
-  /** Rejects with what the command printed on stderr if it fails. */
-  succeeded: Promise<void>;
-}
-
 /** Starts one of the CLI's own commands as its user would. */
-function start({ context, env, groups }: Stage, args: readonly string[], input?: string): DemoCommand {
+function start({ context, env, groups }: Stage, args: readonly string[], input?: string) {
   const errors: string[] = [];
   let onRecord = (_record: Record<string, unknown>): unknown => undefined;
   const { group, closed } = startCommand(args, {
@@ -152,9 +145,11 @@ function start({ context, env, groups }: Stage, args: readonly string[], input?:
   });
   succeeded.catch(() => {});
   return {
+    /** Rejects with what the command printed on stderr if it fails. */
     succeeded,
-    printed: (member, value) =>
-      new Promise((resolve, reject) => {
+    /** Resolves with the next record whose member has this value. Rejects if the command exits before. */
+    printed: (member: string, value: string) =>
+      new Promise<Record<string, unknown>>((resolve, reject) => {
         onRecord = (record) => record[member] === value && resolve(record);
         closed.then((code) => reject(failure(code)), reject);
       }),
@@ -177,13 +172,7 @@ function text(record: Record<string, unknown>, name: string): string {
 }
 
 /** Prints the demo's progress: lines on a terminal, or one JSON object per step. */
-interface StepReporter {
-  begin(title: string, command: string): { done(detail: string): void; failed(why: string): void };
-  delivered(event: WebhookEvent): void;
-  stayOpen(open: { baseUrl: string; signInUrl: string; folder: string }): void;
-  /** A verified event that arrived after the steps. */
-  arrived(event: WebhookEvent): void;
-}
+type StepReporter = ReturnType<typeof humanReporter>;
 
 const TITLE_WIDTH = 10;
 
@@ -204,7 +193,7 @@ function jsonReporter({ output }: Context): StepReporter {
   };
 }
 
-function humanReporter({ output, stdout }: Context): StepReporter {
+function humanReporter({ output, stdout }: Context) {
   const { styles } = output;
   const indent = " ".repeat(TITLE_WIDTH + 4);
   /** Indented to the text after the mark. */
@@ -214,19 +203,19 @@ function humanReporter({ output, stdout }: Context): StepReporter {
     return lines.join(`\n${indent}  `);
   };
   return {
-    begin(title, command) {
+    begin(title: string, command: string) {
       output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${output.runnable(command)}`);
       return {
-        done: (detail) => output.line(`${indent}${styles.good("✓")} ${words(detail)}\n`),
-        failed: (why) => output.line(`${indent}${styles.bad("✗")} ${words(why)}\n`),
+        done: (detail: string) => output.line(`${indent}${styles.good("✓")} ${words(detail)}\n`),
+        failed: (why: string) => output.line(`${indent}${styles.bad("✗")} ${words(why)}\n`),
       };
     },
-    delivered(event) {
+    delivered(event: WebhookEvent) {
       const json = JSON.stringify(event, null, 2).replaceAll("\n", `\n${indent}`);
       output.line(`${indent}${styles.dim(json)}\n`);
       output.line(`${styles.good("✓")} ${styles.strong("Every step succeeded.")}`);
     },
-    stayOpen({ baseUrl, signInUrl, folder }) {
+    stayOpen({ baseUrl, signInUrl, folder }: { baseUrl: string; signInUrl: string; folder: string }) {
       output.line(`\nThe platform is still running at ${styles.strong(baseUrl)}`);
       output.line("One-time dashboard link, valid for 15 minutes:");
       output.line(`  ${signInUrl}`);
@@ -236,24 +225,18 @@ function humanReporter({ output, stdout }: Context): StepReporter {
       output.line(output.runnable("  $ service events list"));
       output.line(styles.dim("Press Ctrl-C to stop the demo and delete its data."));
     },
-    arrived({ type, id }) {
+    /** A verified event that arrived after the steps. */
+    arrived({ type, id }: WebhookEvent) {
       output.line(`${styles.good("✓")} ${type} ${id} received; signature verified`);
     },
   };
 }
 
-/** A stand-in for a user's application: an HTTP server that accepts only verified events. */
-interface DemoReceiver {
-  url: string;
-  /** Resolves with the first verified event of the type. */
-  received(type: string): Promise<WebhookEvent>;
-  /** Calls back with every verified event from now on. */
-  follow(notify: (event: WebhookEvent) => void): void;
-  close(): Promise<void>;
-}
-
-/** `secret` may arrive after the server starts, because `listen` reports it. */
-async function startReceiver(secret: () => string): Promise<DemoReceiver> {
+/**
+ * Starts a stand-in for a user's application: an HTTP server that accepts only verified events. `secret` may arrive after
+ * the server starts, because `listen` reports it.
+ */
+async function startReceiver(secret: () => string) {
   const events: WebhookEvent[] = [];
   let onEvent = (_event?: WebhookEvent): void => {};
   const receive = nodeWebhook({ secrets: () => secret() }, (event, _request, response) => {
@@ -266,19 +249,21 @@ async function startReceiver(secret: () => string): Promise<DemoReceiver> {
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
-    received: (type) =>
-      new Promise((resolve) => {
+    /** Resolves with the first verified event of the type. */
+    received: (type: string) =>
+      new Promise<WebhookEvent>((resolve) => {
         onEvent = () => {
           const event = events.find((candidate) => candidate.type === type);
           if (event !== undefined) resolve(event);
         };
         onEvent();
       }),
-    follow(notify) {
+    /** Calls back with every verified event from now on. */
+    follow(notify: (event: WebhookEvent) => void): void {
       onEvent = (event) => event && notify(event);
     },
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -9,14 +9,7 @@ import { NotSignedInError, UserError } from "../../errors.ts";
 import { type Connection, type ConnectionTarget, resolveTarget } from "../../settings/connection.ts";
 
 /** The state of everything that a command needs. */
-export interface Examination extends ConnectionTarget {
-  platform: Reachability;
-  /** The API versions of the platform; undefined without a valid credential. */
-  versions: Readable<{ data: readonly string[] }>;
-  /** The sandbox's test clock; undefined in live, and without a credential that may read it. */
-  testClock: Readable<TestClock>;
-  credential: CredentialState;
-}
+export type Examination = Awaited<ReturnType<typeof examine>>;
 
 type Readable<Body> = { body: Body } | { problem: string } | undefined;
 
@@ -46,7 +39,7 @@ interface CredentialState {
 const PROBES = 3;
 
 /** Checks everything that a command needs. Failures become part of the result. */
-export async function examine(context: Context): Promise<Examination> {
+export async function examine(context: Context) {
   const { baseUrl, authUrl, profile, environment, credential: stored } = await connectionOf(context);
   const platform = await reach(context, await context.clientFor(baseUrl.value, undefined));
   const credential = await tryCredential(context, stored, platform.problem === undefined);
@@ -57,8 +50,8 @@ export async function examine(context: Context): Promise<Examination> {
     profile,
     environment,
     platform,
-    versions: works ? await read("/v1/versions", context) : undefined,
-    testClock: works && environment === "sandbox" ? await read(pathOf("test_clock"), context) : undefined,
+    versions: works ? await read<{ data: readonly string[] }>("/v1/versions", context) : undefined,
+    testClock: works && environment === "sandbox" ? await read<TestClock>(pathOf("test_clock"), context) : undefined,
     credential,
   };
 }

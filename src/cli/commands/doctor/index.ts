@@ -22,13 +22,7 @@ const CONNECT_MILLISECONDS = 3000;
 const INVALID_PROJECT = `${PROJECT_FILE} has errors`;
 
 /** JSON of one check. */
-interface Result {
-  id: string;
-  title: string;
-  status: Verdict;
-  detail: string;
-  advice: string | null;
-}
+type Result = Awaited<ReturnType<typeof runCheck>>;
 
 const RESULTS: ResourceView<Result> = {
   noun: "check",
@@ -121,7 +115,7 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
 }
 
 /** A check that throws is a finding too. */
-async function runCheck({ id, title, run }: Check, limit: AbortSignal): Promise<Result> {
+async function runCheck({ id, title, run }: Check, limit: AbortSignal) {
   let finding: Finding;
   try {
     finding = await orAborted(Promise.resolve(run()), limit);

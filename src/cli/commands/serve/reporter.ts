@@ -14,16 +14,7 @@ export interface FirstCredentials {
 }
 
 /** Prints the platform's activity: lines for a person, or JSON lines. */
-export interface Reporter {
-  log: Log;
-  activity: (activity: Activity) => void;
-  ready(platform: Platform, database: string, credentials: FirstCredentials | undefined): Promise<void>;
-  /** Prints the buffered lines after a failed start. */
-  failed(): void;
-  stopping(): void;
-  /** Replaces lines that the reader was too slow to receive. */
-  omitted(lines: number): string;
-}
+export type Reporter = ReturnType<typeof humanReporter>;
 
 export async function createReporter(context: Context, level: LogLevel): Promise<Reporter> {
   return context.output.json ? await jsonReporter(context, level) : humanReporter(context, level);
@@ -65,18 +56,19 @@ async function jsonReporter(context: Context, level: LogLevel): Promise<Reporter
   };
 }
 
-function humanReporter(context: Context, level: LogLevel): Reporter {
+function humanReporter(context: Context, level: LogLevel) {
   const { output, version } = context;
   const { styles } = output;
-  const log = (fields: Record<string, unknown>, message: string): void => output.warn(logLine(message, fields));
+  const say = (fields: Record<string, unknown>, message: string): void => output.warn(logLine(message, fields));
+  const log: Log = {
+    debug: level === "debug" ? say : () => {},
+    info: () => {},
+    warn: level === "error" ? () => {} : say,
+    error: say,
+  };
   return {
-    log: {
-      debug: level === "debug" ? log : () => {},
-      info: () => {},
-      warn: level === "error" ? () => {} : log,
-      error: log,
-    },
-    activity(activity) {
+    log,
+    activity(activity: Activity): void {
       if (activity.event === "warning") {
         if (level !== "error") output.warn(activity.message);
         return;
@@ -84,7 +76,7 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
       if (level === "warn" || level === "error") return;
       output.line(activityLine(activity, context.now(), styles));
     },
-    async ready({ baseUrl }, database, credentials) {
+    async ready({ baseUrl }: Platform, database: string, credentials: FirstCredentials | undefined): Promise<void> {
       output.line(`${styles.strong("Service platform")} ${version} is ready at ${styles.strong(baseUrl)}`);
       output.line(`  database   ${database}`);
       if (credentials !== undefined) output.line(`  account    ${credentials.account}`);
@@ -106,8 +98,10 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
       output.line(styles.dim("  Press Ctrl-C to stop"));
       output.line("");
     },
-    failed() {},
+    /** Prints the buffered lines after a failed start. */
+    failed(): void {},
     stopping: () => output.note("Finishing requests and deliveries in flight…"),
-    omitted: (lines) => `… ${lines} unread lines omitted\n`,
+    /** Returns what replaces lines that the reader was too slow to receive. */
+    omitted: (lines: number) => `… ${lines} unread lines omitted\n`,
   };
 }

@@ -202,17 +202,8 @@ const isNamed = (line: string, header: string): boolean => line.toLowerCase().st
 /** An empty line, or the line of a request above its headers. */
 const NO_HEADER = /^\s*$|^[A-Z]+ \S+ HTTP\/\d/;
 
-/** The last request of a delivery, as its receiver received it. */
-interface DeliveredRequest {
-  endpoint: string;
-  headers: DeliveryHeaders;
-  payload: Buffer;
-  /** When it was signed, in Unix seconds. */
-  signedAt: number;
-}
-
 /** Reads the last request of a delivery from the platform. Throws UserError if none was sent to an endpoint. */
-async function deliveredRequest(id: string, context: Context): Promise<DeliveredRequest> {
+async function deliveredRequest(id: string, context: Context) {
   const client = await context.client();
   const path = pathOf("delivery") + apiPath`/${id}`;
   const { body: delivery } = await client.request<Delivery>({ method: "GET", path });
@@ -234,6 +225,7 @@ async function deliveredRequest(id: string, context: Context): Promise<Delivered
     endpoint,
     headers: { [HEADERS.signature]: signature },
     payload: Buffer.from(text),
+    /** Unix seconds. */
     signedAt: Number(/t=(\d+)/.exec(signature)?.[1]),
   };
 }

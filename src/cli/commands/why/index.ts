@@ -63,14 +63,6 @@ export const command: CommandDefinition = {
 
 const NEWEST = "Newest failed delivery or change";
 
-/** Something that may need an explanation. */
-interface Trouble {
-  id: string;
-  /** Unix milliseconds of the environment's time. */
-  time: number;
-  note: string;
-}
-
 /**
  * Returns the ID of the delivery or API request that failed last, except reads of the CLI, or else an event without a
  * receiver; undefined if there is nothing to explain.
@@ -113,7 +105,7 @@ async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefi
 }
 
 /** Returns the newest event if nobody has received it: a listener has not reported an attempt, or there is no receiver. */
-async function newestUnreceived(get: Get): Promise<Trouble | undefined> {
+async function newestUnreceived(get: Get) {
   const [event] = (await get<{ data: ListedEvent[] }>(pathOf("event"), { limit: 1 })).data;
   if (event === undefined) return undefined;
   const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: event.id });

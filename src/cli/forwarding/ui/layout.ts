@@ -16,23 +16,8 @@ const LOG_SHARE = 1 / 3;
 /** What the screen shows below the totals. */
 export type View = "list" | "details" | "help" | "log";
 
-interface Area {
-  width: number;
-  height: number;
-}
-
-/** The positions of the parts of the screen. */
-export interface Layout {
-  list: Area;
-  /** The details, the help or the whole log. */
-  pane: Area;
-  /** Lines for the end of the log, its title included. */
-  logRows: number;
-  /** True if list and details are side by side. */
-  isSplit: boolean;
-}
-
-export function layoutOf({ columns, rows }: Size, view: View, hasLog: boolean): Layout {
+/** Returns the positions of the parts of the screen. */
+export function layoutOf({ columns, rows }: Size, view: View, hasLog: boolean) {
   const body = Math.max(rows - FIXED_ROWS, 1);
   const logRows = hasLog && body >= LOG_BELOW_ROWS[view] ? Math.floor(body * LOG_SHARE) : 0;
   const height = body - logRows;
@@ -40,8 +25,9 @@ export function layoutOf({ columns, rows }: Size, view: View, hasLog: boolean): 
   const listWidth = isSplit ? Math.min(Math.floor(columns * LIST_SHARE), MAX_LIST_COLUMNS) : columns;
   return {
     list: { width: listWidth, height },
-    // One column separates them, and one on the left is empty.
+    /** The details, the help or the whole log. One column separates them, and one on the left is empty. */
     pane: { width: (isSplit ? columns - listWidth - 1 : columns) - 2, height },
+    /** Lines for the end of the log, its title included. */
     logRows,
     isSplit,
   };

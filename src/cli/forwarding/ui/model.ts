@@ -12,7 +12,7 @@ import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
 import { helpOf } from "./help.ts";
 import { History, type Row } from "./history.ts";
-import { type Layout, layoutOf, type View } from "./layout.ts";
+import { layoutOf, type View } from "./layout.ts";
 import type { Log } from "./log.ts";
 
 /** A line for the user, shown until a real time in Unix milliseconds. */
@@ -84,7 +84,7 @@ export class Model {
     this.size = size;
   }
 
-  get layout(): Layout {
+  get layout() {
     return layoutOf(this.size, this.view, this.log !== undefined);
   }
 

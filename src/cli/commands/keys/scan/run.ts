@@ -113,14 +113,10 @@ async function envFileOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** A finding for output: enough to locate it, not enough to use it. */
-export interface FindingEntry extends Omit<Finding, "secret"> {
-  credential: string;
-  /** The result of --revoke; null without it. */
-  outcome: string | null;
-}
+export type FindingEntry = ReturnType<typeof toEntry>;
 
-function toEntry({ path, line, commit, kind, environment, secret }: Finding, outcome?: Outcome): FindingEntry {
+/** Returns a finding for output: enough to locate it, not enough to use it. */
+function toEntry({ path, line, commit, kind, environment, secret }: Finding, outcome?: Outcome) {
   return {
     path: withMaskedCredentials(path),
     line,

@@ -18,10 +18,7 @@ import {
 } from "../resource/verbs.ts";
 
 const CLIENT_ID: Column<OAuthApp> = { label: "Client ID", text: ({ client_id }) => client_id };
-const KIND: Column<OAuthApp> = {
-  label: "Kind",
-  text: (app) => (app.public ? "public" : "confidential"),
-};
+const KIND: Column<OAuthApp> = { label: "Kind", text: (app) => (app.public ? "public" : "confidential") };
 
 const { name: NAME, ...FIELDS } = fieldColumns<OAuthApp>("oauth_app", { public: KIND });
 

@@ -18,10 +18,7 @@ const CANCEL_MILLISECONDS = 5000;
 const CLOCK_PATH = pathOf("test_clock");
 
 const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
-const AHEAD: Column<TestClock> = {
-  label: "Offset seconds",
-  text: ({ offset_seconds: offset }) => String(offset),
-};
+const AHEAD: Column<TestClock> = { label: "Offset seconds", text: ({ offset_seconds: offset }) => String(offset) };
 const AHEAD_IN_WORDS: Column<TestClock> = {
   label: "Offset",
   text: ({ offset_seconds: offset }) => (offset === 0 ? "none: real time" : `${formatSpan(offset)} ahead of real time`),
@@ -45,13 +42,9 @@ const CLOCK_ADVANCE: ResourceView<TestClock> = {
     {
       label: "Succeeded",
       text: ({ succeeded }) => String(succeeded),
-      style: (text, styles) => (text === "0" ? text : styles.good(text)),
+      styleOf: (text) => (text === "0" ? undefined : "good"),
     },
-    {
-      label: "Failed",
-      text: ({ failed }) => String(failed),
-      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
-    },
+    { label: "Failed", text: ({ failed }) => String(failed), styleOf: (text) => (text === "0" ? undefined : "bad") },
     { label: "Remaining", text: ({ remaining }) => String(remaining) },
   ],
 };

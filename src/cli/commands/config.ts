@@ -26,10 +26,10 @@ const VIEW: ResourceView<Entry> = {
   key: "key",
   fields: ["key", "value", "source", "meaning"],
   columns: [
-    { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
+    { label: "Setting", text: ({ key }) => key, style: "accent" },
     { label: "Value", text: ({ value }) => String(value) },
     { label: "Source", text: ({ source }) => source },
-    { label: "Meaning", text: ({ meaning }) => meaning, style: (text, styles) => styles.dim(text), optional: true },
+    { label: "Meaning", text: ({ meaning }) => meaning, style: "dim", optional: true },
   ],
 };
 

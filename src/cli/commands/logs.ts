@@ -8,7 +8,7 @@ import { type CommandDefinition, type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { printable } from "../terminal/printable.ts";
 import type { cutMiddle } from "../terminal/spans.ts";
-import { clockTime, colorStatus } from "../terminal/traffic.ts";
+import { clockTime, colorStatus, statusStyle } from "../terminal/traffic.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { followList } from "../resource/follow.ts";
@@ -47,13 +47,9 @@ function parseStatus(text: string): string {
 const STATUS: Column<RequestLog> = {
   label: "Status",
   text: ({ status }) => String(status),
-  style: (_text, styles, { status }) => colorStatus(status, styles),
+  styleOf: (_text, { status }) => statusStyle(status),
 };
-const METHOD: Column<RequestLog> = {
-  label: "Method",
-  text: ({ method }) => method,
-  style: (text, styles) => styles.strong(text),
-};
+const METHOD: Column<RequestLog> = { label: "Method", text: ({ method }) => method, style: "strong" };
 const PATH: Column<RequestLog> = { label: "Path", text: ({ path }) => path, shrinks: true };
 const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "" };
 const DURATION: Column<RequestLog> = {

@@ -9,15 +9,11 @@ type ProfileEntry = ReturnType<typeof toEntry>;
 
 const KINDS = { api_key: "key", oauth: "browser" } as const;
 
-const NAME: Column<ProfileEntry> = {
-  label: "Name",
-  text: ({ name }) => name,
-  style: (text, styles) => styles.accent(text),
-};
+const NAME: Column<ProfileEntry> = { label: "Name", text: ({ name }) => name, style: "accent" };
 const CURRENT: Column<ProfileEntry> = {
   label: "Current",
   text: ({ current }, { terminal }) => (current ? (terminal ? "✓" : "yes") : terminal ? "" : "no"),
-  style: (text, styles) => styles.good(text),
+  style: "good",
 };
 const BASE_URL: Column<ProfileEntry> = { label: "Base URL", text: ({ base_url }) => base_url, shrinks: true };
 const ACCOUNT: Column<ProfileEntry> = { label: "Account", text: ({ account }) => account?.name ?? "", shrinks: true };

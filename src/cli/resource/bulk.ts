@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import { EnvironmentClock, resolveTime } from "../environment-time.ts";
 import { UsageError, UserError } from "../errors.ts";
 import type { Column, FieldNames, ResourceView } from "../terminal/view.ts";
-import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
+import { CREATED_AT, ENVIRONMENT, statusColumn, toneOf } from "./columns.ts";
 import { asks, confirmDestruction } from "./verbs.ts";
 
 const POLL_MILLISECONDS = 250;
@@ -166,13 +166,11 @@ async function follow(started: BulkOperation, participle: string, context: Conte
   }
 }
 
-const OWN_STATUS = statusColumn("bulk_operation");
 /** An operation succeeds once it is through, whatever failed: a person reads that as a success of all. */
 const STATUS: Column<BulkOperation> = {
-  label: OWN_STATUS.label,
+  ...statusColumn("bulk_operation"),
   text: (operation, { terminal }) => (terminal ? shownStatus(operation) : operation.status),
-  style: (text, styles, operation) =>
-    operation.failed > 0 ? styles.warn(text) : (OWN_STATUS.style?.(text, styles, operation) ?? text),
+  styleOf: (_text, { status, failed }) => (failed > 0 ? "warn" : toneOf("bulk_operation", status)),
 };
 const TYPE: Column<BulkOperation> = { label: "Type", text: ({ type }) => type };
 const FILTERS: Column<BulkOperation> = {
@@ -194,11 +192,7 @@ const BULK_OPERATION: ResourceView<BulkOperation> = {
     FILTERS,
     { label: "Total", text: ({ total }) => String(total) },
     { label: "Done", text: ({ done }) => String(done) },
-    {
-      label: "Failed",
-      text: ({ failed }) => String(failed),
-      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
-    },
+    { label: "Failed", text: ({ failed }) => String(failed), styleOf: (text) => (text === "0" ? undefined : "bad") },
     { label: "Last error", text: ({ last_error: reason }) => reason ?? "" },
     ENVIRONMENT,
     CREATED_AT,

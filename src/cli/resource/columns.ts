@@ -6,11 +6,7 @@ import type { Column, ViewContext } from "../terminal/view.ts";
 
 /** Columns that several resources share. */
 
-export const ID: Column<{ id: string }> = {
-  label: "ID",
-  text: ({ id }) => id,
-  style: (text, styles) => styles.accent(text),
-};
+export const ID: Column<{ id: string }> = { label: "ID", text: ({ id }) => id, style: "accent" };
 
 /** Returns when something happened: its age in a table on a terminal; a timestamp in a pipe. */
 export function ageOf(timestamp: string, { now, terminal }: ViewContext): string {
@@ -30,7 +26,7 @@ function isAhead(timestamp: string, now: number): boolean {
 export const CREATED: Column<{ created: string }> = {
   label: "Created",
   text: ({ created }, view) => ageOf(created, view),
-  style: (text, styles) => styles.dim(text),
+  style: "dim",
   optional: true,
 };
 
@@ -39,10 +35,11 @@ export const CREATED_AT: Column<{ created: string }> = {
   text: ({ created }, view) => timeWithAge(created, view),
 };
 
-export const ENVIRONMENT: Column<{ livemode: boolean }> = {
+/** A damaged event has no environment. */
+export const ENVIRONMENT: Column<object> = {
   label: "Environment",
-  text: ({ livemode }) => (livemode ? "live" : "sandbox"),
-  style: (text, styles) => (text === "live" ? styles.warn(text) : text),
+  text: (item) => ("livemode" in item ? (item.livemode ? "live" : "sandbox") : ""),
+  styleOf: (text) => (text === "live" ? "warn" : undefined),
 };
 
 export const METADATA: Column<{ metadata: Record<string, string> }> = {
@@ -68,16 +65,14 @@ function amountColumn<Item extends object>(name: string, label: string): Column<
 }
 
 /** The status of a resource, highlighted as its table entry says. */
-export function statusColumn<Kind extends KindWith<"statuses">>(kind: Kind): Column<{ status: string }> {
-  const tones: Readonly<Record<string, StatusTone>> = RESOURCES[kind].statuses;
-  return {
-    label: "Status",
-    text: ({ status }) => status,
-    style: (text: string, styles: Styles, { status }) => {
-      const { [status]: tone = "plain" } = tones;
-      return tone === "plain" ? text : styles[tone](text);
-    },
-  };
+export function statusColumn(kind: KindWith<"statuses">): Column<{ status: string }> {
+  return { label: "Status", text: ({ status }) => status, styleOf: (_text, { status }) => toneOf(kind, status) };
+}
+
+/** Returns the style of a status of a resource; undefined for a plain one. */
+export function toneOf(kind: KindWith<"statuses">, status: string): keyof Styles | undefined {
+  const { [status]: tone = "plain" }: Readonly<Record<string, StatusTone>> = RESOURCES[kind].statuses;
+  return tone === "plain" ? undefined : tone;
 }
 
 function majorUnits(amount: number, currency: string): string {

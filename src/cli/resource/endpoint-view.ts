@@ -20,7 +20,7 @@ const DISABLED: Column<WebhookEndpoint> = {
 const FAILING: Column<WebhookEndpoint> = {
   label: "Failing since",
   text: ({ health }) => health.failing_since ?? "",
-  style: (text, styles) => styles.bad(text),
+  style: "bad",
 };
 const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
@@ -34,12 +34,12 @@ const URL: Column<WebhookEndpoint> = { ...url!, shrinks: "middle" };
 const SECRET_CREATED: Column<WebhookEndpoint> = {
   label: "Secret created",
   text: (endpoint, view) => ageOf(endpoint.secret_created, view) + adviceOn(endpoint, view),
-  style: styleOfAge,
+  styleOf: styleOfAge,
 };
 const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
   label: "Secret created",
   text: (endpoint, view) => timeWithAge(endpoint.secret_created, view) + adviceOn(endpoint, view),
-  style: styleOfAge,
+  styleOf: styleOfAge,
 };
 const OLD_SECRET: Column<WebhookEndpoint> = {
   label: "Old secret until",
@@ -55,8 +55,8 @@ function adviceOn(endpoint: WebhookEndpoint, { terminal, now }: ViewContext): st
   return terminal && isSecretOld(endpoint, now) ? ROTATE_IT : "";
 }
 
-function styleOfAge(text: string, styles: Styles): string {
-  return text.includes(ROTATE_IT) ? styles.warn(text) : text;
+function styleOfAge(text: string): keyof Styles | undefined {
+  return text.includes(ROTATE_IT) ? "warn" : undefined;
 }
 
 export const ENDPOINTS: Resource<WebhookEndpoint> = {
@@ -100,6 +100,6 @@ export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
     HEADERS,
     ENVIRONMENT,
     CREATED_AT,
-    { label: "Secret", text: ({ secret }) => secret ?? "", style: (text, styles) => styles.strong(text) },
+    { label: "Secret", text: ({ secret }) => secret ?? "", style: "strong" },
   ],
 };

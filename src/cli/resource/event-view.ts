@@ -9,21 +9,11 @@ export function objectOf({ data }: ListedEvent): string {
   return data === null ? "(damaged)" : textOf(data.object["id"]);
 }
 
-const TYPE: Column<ListedEvent> = {
-  label: "Type",
-  text: ({ type }) => type,
-  style: (text, styles) => styles.strong(text),
-};
+const TYPE: Column<ListedEvent> = { label: "Type", text: ({ type }) => type, style: "strong" };
 const OBJECT: Column<ListedEvent> = { label: "Object", text: objectOf };
 const REQUEST: Column<ListedEvent> = {
   label: "Request",
   text: (event) => ("request" in event ? (event.request.id ?? "") : ""),
-};
-
-const MODE: Column<ListedEvent> = {
-  label: ENVIRONMENT.label,
-  text: (event, view) => ("livemode" in event ? ENVIRONMENT.text(event, view) : ""),
-  style: (text, styles, event) => ("livemode" in event ? (ENVIRONMENT.style?.(text, styles, event) ?? text) : text),
 };
 
 export const EVENTS: Resource<ListedEvent> = {
@@ -32,7 +22,7 @@ export const EVENTS: Resource<ListedEvent> = {
     ...nounsFor("event"),
     fields: memberNamesOf("Event"),
     columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
-    details: [ID, TYPE, OBJECT, REQUEST, MODE, CREATED_AT],
+    details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],
     block: { label: "Data", value: ({ data }) => data },
   },
 };

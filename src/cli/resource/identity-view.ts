@@ -15,7 +15,7 @@ export function identityView(more: readonly (readonly [label: string, text: stri
       {
         label: "Environment",
         text: ({ environment }) => environment,
-        style: (text, styles) => (text === "live" ? styles.warn(text) : text),
+        styleOf: (text) => (text === "live" ? "warn" : undefined),
       },
       ...added,
       {

@@ -35,7 +35,7 @@ export async function showSecret<Item extends object>(
   const shown: Column<Item> = {
     label: capitalized(name.replaceAll("_", " ")),
     text: () => secret,
-    style: (text, styles) => styles.strong(text),
+    style: "strong",
   };
   // Instead of the beginning of it, which the same field has later.
   const others = (view.details ?? []).filter((detail) => detail.label !== shown.label);

@@ -14,6 +14,7 @@ import {
   pluralOf,
   recordName,
   type ResourceView,
+  styled,
   tabSeparated,
   textOf,
   type ViewContext,
@@ -322,7 +323,7 @@ function detailLines<Item>(
     const label = `${styles.dim(column.label.padEnd(width))}  `;
     const text = cellText(column, item, view);
     if (text === "") return [label + styles.dim("–")];
-    const style = (line: string): string => column.style?.(line, styles, item) ?? line;
+    const style = (line: string): string => styled(column, line, item, styles);
     const available = Math.max(MIN_WIDTH, terminalWidth - width - 2);
     return wrapWords(text, available).map((line, i) => (i === 0 ? label : " ".repeat(width + 2)) + style(line));
   });

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { cutMiddle, cutText } from "./spans.ts";
 import type { Styles } from "./styles.ts";
-import { cellText, type Column, type ViewContext } from "./view.ts";
+import { cellText, type Column, type ViewContext, styled } from "./view.ts";
 import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
@@ -46,7 +46,7 @@ function rowLines<Item>(cells: readonly Cells<Item>[], item: Item, row: number, 
   const height = Math.max(...lines.map(({ length }) => length));
   return Array.from({ length: height }, (_, at) =>
     cells.map((cell, column) => {
-      const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
+      const style = (text: string): string => styled(cell.column, text, item, styles);
       const cut = cell.column.shrinks === "middle" ? cutMiddle : cutText;
       return pad(cut(lines[column]![at] ?? "", cell.width), cell, style);
     }),

@@ -19,10 +19,12 @@ export function clockTime(milliseconds: number): string {
 
 /** Returns an HTTP status colored by its class. */
 export function colorStatus(status: number, styles: Styles): string {
-  const text = String(status);
-  if (status >= 500) return styles.bad(text);
-  if (status >= 300) return styles.warn(text);
-  return styles.good(text);
+  return styles[statusStyle(status)](String(status));
+}
+
+/** Returns the style of an HTTP status, by its class. */
+export function statusStyle(status: number): "good" | "warn" | "bad" {
+  return status >= 500 ? "bad" : status >= 300 ? "warn" : "good";
 }
 
 /** Columns of the time and the status of a request. */

@@ -16,8 +16,9 @@ export interface ViewContext {
 export interface Column<Item> {
   label: string;
   text(item: Item, view: ViewContext): string;
-  /** Colors the text, which may have been cut. */
-  style?(text: string, styles: Styles, item: Item): string;
+  style?: keyof Styles;
+  /** Returns the style of the text, which may have been cut. */
+  styleOf?(text: string, item: Item): keyof Styles | undefined;
   align?: "right";
   /** May be cut with an ellipsis on a narrow terminal, at its end or in its middle. IDs never are: users copy them. */
   shrinks?: boolean | "middle";
@@ -121,6 +122,12 @@ export function textOf(value: unknown): string {
 /** Returns the text of one cell, safe to print. A platform of another version may omit required fields. */
 export function cellText<Item>(column: Column<Item>, item: Item, view: ViewContext): string {
   return printable(textOf(column.text(item, view)));
+}
+
+/** Returns the text of a cell, or a part of it, in the color of its column. */
+export function styled<Item>(column: Column<Item>, text: string, item: Item, styles: Styles): string {
+  const name = column.style ?? column.styleOf?.(text, item);
+  return name === undefined ? text : styles[name](text);
 }
 
 /** Returns the line of one item in a pipe. */

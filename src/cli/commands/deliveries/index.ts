@@ -20,11 +20,7 @@ import { formatDuration, formatSpan } from "../../terminal/time.ts";
 import { type Column, withField } from "../../terminal/view.ts";
 
 const STATUS = statusColumn("delivery");
-const TYPE: Column<Delivery> = {
-  label: "Type",
-  text: ({ event_type }) => event_type,
-  style: (text, styles) => styles.strong(text),
-};
+const TYPE: Column<Delivery> = { label: "Type", text: ({ event_type }) => event_type, style: "strong" };
 const EVENT: Column<Delivery> = { label: "Event", text: ({ event }) => event };
 const ATTEMPTS: Column<Delivery> = {
   label: "Attempts",
@@ -40,10 +36,7 @@ const RESPONSE: Column<Delivery> = {
   shrinks: true,
 };
 /** An endpoint, or a session of `service listen`, whose ID says so. */
-const RECEIVER: Column<Delivery> = {
-  label: "Receiver",
-  text: ({ endpoint, listener }) => endpoint ?? listener ?? "",
-};
+const RECEIVER: Column<Delivery> = { label: "Receiver", text: ({ endpoint, listener }) => endpoint ?? listener ?? "" };
 /** A listener reports a delivery after its last attempt. */
 const REPORTED_AT: Column<Delivery> = {
   ...CREATED_AT,

@@ -18,7 +18,7 @@ const KEY: Column<ApiKey> = { label: "Key", text: ({ prefix, last4 }) => `${pref
 const STATE: Column<ApiKey> = {
   label: "State",
   text: (key, { now }) => stateOf(key, now),
-  style: (text, styles) => (text === "active" ? styles.good(text) : styles.dim(text)),
+  styleOf: (text) => (text === "active" ? "good" : "dim"),
 };
 
 const SCOPE_COUNT: Column<ApiKey> = {
@@ -54,7 +54,7 @@ const REVOKED: Column<ApiKey> = {
     const reason = revoked_reason === null || revoked_reason === "revoked" ? "" : `, ${revoked_reason}`;
     return timeWithAge(revoked_at, view) + reason;
   },
-  style: (text, styles) => styles.warn(text),
+  style: "warn",
 };
 
 const { name: NAME, ...FIELDS } = fieldColumns<ApiKey>("api_key", { ip_allowlist: ADDRESSES, expires_at: EXPIRES });

@@ -42,7 +42,7 @@ const TYPES: ResourceView<TypeEntry> = {
   key: "type",
   fields: ["type", "calls", "overrides"],
   columns: [
-    { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },
+    { label: "Type", text: ({ type }) => type, style: "strong" },
     { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true, wraps: true },
     { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, wraps: true, optional: true },
   ],

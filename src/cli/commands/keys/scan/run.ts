@@ -139,13 +139,13 @@ const KINDS: Readonly<Record<CredentialKind, string>> = {
 const PLACE: Column<FindingEntry> = {
   label: "Place",
   text: ({ commit, path, line }) => `${commit === null ? "" : `${commit} `}${path}${line === null ? "" : `:${line}`}`,
-  style: (text, styles) => styles.strong(text),
+  style: "strong",
 };
 const CREDENTIAL: Column<FindingEntry> = { label: "Credential", text: ({ credential }) => credential };
 const KIND: Column<FindingEntry> = {
   label: "Kind",
   text: ({ kind, environment }) => (environment === null ? KINDS[kind] : `${environment} ${KINDS[kind]}`),
-  style: (text, styles, { environment }) => (environment === "live" ? styles.bad(text) : text),
+  styleOf: (_text, { environment }) => (environment === "live" ? "bad" : undefined),
 };
 const OUTCOME: Column<FindingEntry> = { label: "Outcome", text: ({ outcome }) => outcome ?? "", optional: true };
 

@@ -20,44 +20,26 @@ export interface GlobalOptions {
   dryRun: boolean;
 }
 
-/** Declares the global flags on the root command. */
+/** Declares the global flags on the root command, whose `opts` returns GlobalOptions then. */
 export function addGlobalOptions<Root extends Command>(command: Root): Root {
   return command
-    .addOption(new Option("--json", "Print JSON: the API's own objects"))
+    .addOption(new Option("--json", "Print JSON: the API's own objects").default(false))
     .addOption(new Option("--fields <names>", "Fields to print, separated by commas").argParser(parseFields))
     .addOption(new Option("--jq <expression>", "jq expression to filter the JSON with (implies --json)"))
     .addOption(new Option("--profile <name>", "Profile to use").argParser(notEmpty))
-    .addOption(new Option("--api-key-stdin", "Read the API key from stdin"))
+    .addOption(new Option("--api-key-stdin", "Read the API key from stdin").default(false))
     .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))
-    .addOption(new Option("--live", "Use live mode instead of the sandbox"))
+    .addOption(new Option("--live", "Use live mode instead of the sandbox").default(false))
     .addOption(new Option("--no-color", "Disable color"))
     .addOption(
       new Option("--no-input", "Disable prompts: where one would appear, fail with the name of the required flag"),
     )
-    .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
-    .addOption(new Option("-q, --quiet", "Print IDs only, without notes; with --json, only omit the notes"))
-    .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"))
-    .addOption(dryRunOption().hideHelp());
-}
-
-/** Returns the parsed flags, each with a value. */
-export function readGlobalOptions(command: Command): GlobalOptions {
-  const flags = command.opts<Partial<GlobalOptions>>();
-  return {
-    json: flags.json ?? false,
-    fields: flags.fields,
-    jq: flags.jq,
-    profile: flags.profile,
-    apiKeyStdin: flags.apiKeyStdin ?? false,
-    baseUrl: flags.baseUrl,
-    live: flags.live ?? false,
-    color: flags.color ?? true,
-    input: flags.input ?? true,
-    debug: flags.debug ?? false,
-    quiet: flags.quiet ?? false,
-    insecure: flags.insecure ?? false,
-    dryRun: flags.dryRun ?? false,
-  };
+    .addOption(new Option("--debug", "Show requests and stack traces on stderr").default(false))
+    .addOption(
+      new Option("-q, --quiet", "Print IDs only, without notes; with --json, only omit the notes").default(false),
+    )
+    .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine").default(false))
+    .addOption(dryRunOption().hideHelp().default(false));
 }
 
 /** `-n, --dry-run` at the root, so that it may follow any command. Commands without dry run reject it. */

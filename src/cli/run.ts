@@ -30,7 +30,7 @@ import {
   UserError,
 } from "./errors.ts";
 import { reportFailure } from "./failure.ts";
-import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
+import { addGlobalOptions, type GlobalOptions } from "./global-options.ts";
 import { formatHelp } from "./help-layout.ts";
 import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 import { assertFields } from "./terminal/view.ts";
@@ -167,7 +167,7 @@ function afterChanges(error: unknown, changes: readonly string[]): unknown {
 }
 
 function globalsFor(program: Command, [name]: readonly string[]): GlobalOptions {
-  const globals = readGlobalOptions(program);
+  const globals = program.opts<GlobalOptions>();
   const { jqSelects } = COMMANDS.find((entry) => entry.name === name) ?? {};
   if (jqSelects) return { ...globals, jq: undefined, selection: globals.jq };
   return { ...globals, json: globals.json || globals.jq !== undefined };

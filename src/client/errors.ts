@@ -8,6 +8,10 @@ import { failureKindOf } from "../network/failures.ts";
 export class ApiError extends Error {
   override name = "ApiError";
   readonly problem: Problem;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly requestId: string;
+  readonly errors: readonly FieldError[];
   readonly attempts: number;
   /** Seconds to wait before the next request, if the platform requests it. */
   readonly retryAfter: number | undefined;
@@ -21,25 +25,13 @@ export class ApiError extends Error {
   constructor(problem: Problem, attempts: number, retryAfter?: number, rateLimit?: number) {
     super(problem.detail);
     this.problem = problem;
+    this.status = problem.status;
+    this.code = problem.code;
+    this.requestId = problem.request_id;
+    this.errors = problem.errors ?? [];
     this.attempts = attempts;
     this.retryAfter = retryAfter;
     this.rateLimit = rateLimit;
-  }
-
-  get status(): number {
-    return this.problem.status;
-  }
-
-  get code(): ErrorCode {
-    return this.problem.code;
-  }
-
-  get requestId(): string {
-    return this.problem.request_id;
-  }
-
-  get errors(): readonly FieldError[] {
-    return this.problem.errors ?? [];
   }
 }
 

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID } from "../resource/columns.ts";
 import { createVerb, updateVerb } from "../resource/fields.ts";
-import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
+import { resourceFor } from "../resource/resource.ts";
 import { rejectQuiet, showSecret, withSecret } from "../resource/show-secret.ts";
 import {
   callVerb,
@@ -22,15 +22,11 @@ const KIND: Column<OAuthApp> = { label: "Kind", text: (app) => (app.public ? "pu
 
 const { name: NAME, ...FIELDS } = fieldColumns<OAuthApp>("oauth_app", { public: KIND });
 
-const APPS: Resource<OAuthApp> = {
-  ...locationOf("oauth_app"),
-  view: {
-    ...nounsFor("oauth_app"),
-    fields: memberNamesOf("OAuthApp"),
-    columns: [ID, NAME!, { ...FIELDS["redirect_uris"]!, shrinks: true }, { ...KIND, optional: true }, CREATED],
-    details: [ID, NAME!, CLIENT_ID, ...Object.values(FIELDS), ENVIRONMENT, CREATED_AT],
-  },
-};
+const APPS = resourceFor<OAuthApp>("oauth_app", {
+  fields: memberNamesOf("OAuthApp"),
+  columns: [ID, NAME!, { ...FIELDS["redirect_uris"]!, shrinks: true }, { ...KIND, optional: true }, CREATED],
+  details: [ID, NAME!, CLIENT_ID, ...Object.values(FIELDS), ENVIRONMENT, CREATED_AT],
+});
 
 /** `service apps`. */
 export const command: CommandDefinition = {

@@ -14,7 +14,7 @@ import { pairsFlag } from "../arguments/repeated.ts";
 import { type CommandDefinition, type Flag, flag } from "../command.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, METADATA } from "../resource/columns.ts";
 import { createVerb, dashed, exampleFlag, flagOf, type Flags, membersOf, updateVerb } from "../resource/fields.ts";
-import { exampleIdOf, locationOf, nounsFor, type Resource } from "../resource/resource.ts";
+import { exampleIdOf, type Resource, resourceFor } from "../resource/resource.ts";
 import { actionVerb, deleteVerb, getVerb, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
 
 /**
@@ -130,19 +130,15 @@ interface ObjectItem extends Record<string, unknown> {
 function objectResource(kind: ObjectKind): Resource<ObjectItem> {
   const columns = fieldColumns<ObjectItem>(kind);
   const shown = shownFieldsOf(kind).map(([name, field]) => ({ ...field, column: columns[name]! }));
-  return {
-    ...locationOf(kind),
-    view: {
-      ...nounsFor(kind),
-      fields: memberNamesOf(RESOURCES[kind].label),
-      columns: [
-        ID,
-        ...shown.flatMap(({ inList, required, type, column }) =>
-          inList ? [{ ...column, ...(required || type === "status" ? {} : { optional: true }) }] : [],
-        ),
-        CREATED,
-      ],
-      details: [ID, ...shown.map(({ column }) => column), METADATA, ENVIRONMENT, CREATED_AT],
-    },
-  };
+  return resourceFor<ObjectItem>(kind, {
+    fields: memberNamesOf(RESOURCES[kind].label),
+    columns: [
+      ID,
+      ...shown.flatMap(({ inList, required, type, column }) =>
+        inList ? [{ ...column, ...(required || type === "status" ? {} : { optional: true }) }] : [],
+      ),
+      CREATED,
+    ],
+    details: [ID, ...shown.map(({ column }) => column), METADATA, ENVIRONMENT, CREATED_AT],
+  });
 }

@@ -34,9 +34,6 @@ export async function openDisplay(
     }),
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
-    hasScreen: false,
-    begin() {},
-    stop() {},
     settle,
   };
 }

@@ -130,13 +130,13 @@ export class Listening {
       if (error !== undefined) this.#fail(explainListenError(error, platform, flags.wait !== undefined));
       await this.#child?.ended;
     } finally {
-      display.stop();
+      display.stop?.();
       // A file that is written after its removal would stay.
       await this.#readying;
       this.#files.close();
       await this.#position.settled();
       await this.#files.removeReady();
-      await display.settle();
+      await display.settle?.();
     }
     this.#conclude();
   }
@@ -147,7 +147,7 @@ export class Listening {
     this.#advisor.notice(report);
     if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
     if (report.event !== "ready") return;
-    this.#options.display.begin(this.#feed(report));
+    this.#options.display.begin?.(this.#feed(report));
     this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
   }
 
@@ -219,7 +219,7 @@ export class Listening {
   readonly #onAbort = (): void => {
     // Forwards in flight may take seconds. A second Ctrl-C then ends the process at once, and must not leave the
     // terminal raw.
-    this.#options.display.stop();
+    this.#options.display.stop?.();
     // The command gets the signal itself, and exits in its own time.
     if (this.#child !== undefined) return;
     void this.#run.stop();

@@ -24,14 +24,12 @@ export interface Display {
   warn(text: string): void;
   /** Called when the run's clock has been read. */
   clockRead(): void;
-  /** True if `begin` shows a screen, which says that the run is ready. */
-  readonly hasScreen: boolean;
-  /** Shows the screen from now on, if there is one. */
-  begin(feed: Feed): void;
+  /** Shows a screen from now on, which says that the run is ready; absent if there is none. */
+  begin?(feed: Feed): void;
   /** Restores the terminal. */
-  stop(): void;
+  stop?(): void;
   /** Call this last. Resolves once the output was read, or dropped after a timeout. */
-  settle(): Promise<void>;
+  settle?(): Promise<void>;
 }
 
 /** Where lines go. */

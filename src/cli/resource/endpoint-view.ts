@@ -2,10 +2,10 @@ import { memberNamesOf } from "../../client/response-check.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import type { Styles } from "../terminal/styles.ts";
-import type { Column, ViewContext } from "../terminal/view.ts";
+import type { Column, ResourceView, ViewContext } from "../terminal/view.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "./columns.ts";
 import { withSecret } from "./show-secret.ts";
-import { locationOf, nounsFor, type Resource } from "./resource.ts";
+import { resourceFor } from "./resource.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 const ROTATE_IT = ", rotate it";
@@ -59,38 +59,34 @@ function styleOfAge(text: string): keyof Styles | undefined {
   return text.includes(ROTATE_IT) ? "warn" : undefined;
 }
 
-export const ENDPOINTS: Resource<WebhookEndpoint> = {
-  ...locationOf("webhook_endpoint"),
-  view: {
-    ...nounsFor("webhook_endpoint"),
-    fields: memberNamesOf("WebhookEndpoint"),
-    columns: [
-      ID,
-      STATUS!,
-      URL,
-      { ...EVENTS, shrinks: true, optional: true },
-      { ...SECRET_CREATED, optional: true },
-      { ...FIELDS["description"]!, shrinks: true, optional: true },
-      CREATED,
-    ],
-    details: [
-      ID,
-      STATUS!,
-      DISABLED,
-      FAILING,
-      URL,
-      ...Object.values(FIELDS),
-      HEADERS,
-      SECRET_CREATED_AT,
-      OLD_SECRET,
-      ENVIRONMENT,
-      CREATED_AT,
-    ],
-  },
-};
+export const ENDPOINTS = resourceFor<WebhookEndpoint>("webhook_endpoint", {
+  fields: memberNamesOf("WebhookEndpoint"),
+  columns: [
+    ID,
+    STATUS!,
+    URL,
+    { ...EVENTS, shrinks: true, optional: true },
+    { ...SECRET_CREATED, optional: true },
+    { ...FIELDS["description"]!, shrinks: true, optional: true },
+    CREATED,
+  ],
+  details: [
+    ID,
+    STATUS!,
+    DISABLED,
+    FAILING,
+    URL,
+    ...Object.values(FIELDS),
+    HEADERS,
+    SECRET_CREATED_AT,
+    OLD_SECRET,
+    ENVIRONMENT,
+    CREATED_AT,
+  ],
+});
 
 /** The response that contains the secret. */
-export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
+export const ENDPOINT_WITH_SECRET: ResourceView<WebhookEndpoint> = {
   ...withSecret("webhook_endpoint", ENDPOINTS.view),
   details: [
     ID,

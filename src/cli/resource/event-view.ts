@@ -2,7 +2,7 @@ import { memberNamesOf } from "../../client/response-check.ts";
 import type { ListedEvent } from "../../contract/schemas/event.ts";
 import { type Column, textOf } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./columns.ts";
-import { locationOf, nounsFor, type Resource } from "./resource.ts";
+import { resourceFor } from "./resource.ts";
 
 /** Returns the ID of the event's object. */
 export function objectOf({ data }: ListedEvent): string {
@@ -16,13 +16,9 @@ const REQUEST: Column<ListedEvent> = {
   text: (event) => ("request" in event ? (event.request.id ?? "") : ""),
 };
 
-export const EVENTS: Resource<ListedEvent> = {
-  ...locationOf("event"),
-  view: {
-    ...nounsFor("event"),
-    fields: memberNamesOf("Event"),
-    columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
-    details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],
-    block: { label: "Data", value: ({ data }) => data },
-  },
-};
+export const EVENTS = resourceFor<ListedEvent>("event", {
+  fields: memberNamesOf("Event"),
+  columns: [ID, TYPE, { ...OBJECT, optional: true }, { ...CREATED, optional: false }],
+  details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],
+  block: { label: "Data", value: ({ data }) => data },
+});

@@ -17,13 +17,16 @@ export interface Resource<Item extends object> {
 type CommandKind = KindWith<"command"> & KindWith<"prefix">;
 
 /** Returns a resource from the table of resources. */
-export function locationOf(kind: CommandKind): Omit<Resource<object>, "view"> {
-  return { path: pathOf(kind), command: RESOURCES[kind].command.name, exampleId: exampleIdOf(kind) };
-}
-
-/** Returns the names of a resource in a view. */
-export function nounsFor(kind: CommandKind): { noun: string; plural: string } {
-  return { noun: nounOf(kind), plural: nounsOf(kind) };
+export function resourceFor<Item extends object>(
+  kind: CommandKind,
+  view: Omit<ResourceView<Item>, "noun" | "plural">,
+): Resource<Item> {
+  return {
+    path: pathOf(kind),
+    command: RESOURCES[kind].command.name,
+    exampleId: exampleIdOf(kind),
+    view: { noun: nounOf(kind), plural: nounsOf(kind), ...view },
+  };
 }
 
 /** Returns an ID for examples, which no object has. */

@@ -13,7 +13,7 @@ import {
   type Suggestion,
 } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "../../global-options.ts";
+import { addGlobalOptions, type GlobalOptions } from "../../global-options.ts";
 import { isAlive } from "../../settings/profiles.ts";
 import { printable } from "../../terminal/printable.ts";
 
@@ -105,7 +105,7 @@ function globalsIn(before: readonly string[], { globals }: Context): GlobalOptio
     .configureOutput({ outputError: () => {} });
   try {
     root.parseOptions([...before]);
-    return readGlobalOptions(root);
+    return root.opts<GlobalOptions>();
   } catch {
     // The flag at the cursor has no value yet.
     return globals;

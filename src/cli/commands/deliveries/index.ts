@@ -10,7 +10,7 @@ import type { Context } from "../../context.ts";
 import { environmentNow } from "../../environment-time.ts";
 import { assertOneOrMany, BULK_FIELDS, type BulkFlags, bulkFlags, runBulk } from "../../resource/bulk.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
-import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
+import { resourceFor } from "../../resource/resource.ts";
 import { actionVerb, callVerb, IDEMPOTENCY_KEY, idOperand, listVerb, SEARCH_FILTERS } from "../../resource/verbs.ts";
 import { codeOfError, shortError } from "../../../explain/attempts.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -46,25 +46,21 @@ const REPORTED_AT: Column<Delivery> = {
 /** In the sandbox's own time, for which a relative time would be wrong. */
 const NEXT: Column<Delivery> = { label: "Next attempt", text: ({ next_attempt }) => next_attempt ?? "" };
 
-const DELIVERIES: Resource<Delivery> = {
-  ...locationOf("delivery"),
-  view: {
-    ...nounsFor("delivery"),
-    fields: memberNamesOf("Delivery"),
-    columns: [
-      ID,
-      STATUS,
-      { ...TYPE, shrinks: true },
-      RESPONSE,
-      { ...ATTEMPTS, optional: true },
-      { ...RECEIVER, optional: true },
-      { ...EVENT, optional: true },
-      { ...NEXT, optional: true },
-      { ...CREATED, optional: false },
-    ],
-    details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, REPORTED_AT],
-  },
-};
+const DELIVERIES = resourceFor<Delivery>("delivery", {
+  fields: memberNamesOf("Delivery"),
+  columns: [
+    ID,
+    STATUS,
+    { ...TYPE, shrinks: true },
+    RESPONSE,
+    { ...ATTEMPTS, optional: true },
+    { ...RECEIVER, optional: true },
+    { ...EVENT, optional: true },
+    { ...NEXT, optional: true },
+    { ...CREATED, optional: false },
+  ],
+  details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, REPORTED_AT],
+});
 
 /** One delivery, with its attempts. */
 const DELIVERY = withField(DELIVERIES.view, "attempts");

@@ -148,16 +148,14 @@ export class RestartableListener {
       },
       warn: (text) => display.warn(text),
       clockRead: () => display.clockRead(),
-      hasScreen: display.hasScreen,
       begin: (feed) => {
         this.#feed = feed;
         this.#forward();
-        display.begin({ ...feed, pause: () => this.#hold(true), resume: () => this.#hold(false) });
+        display.begin?.({ ...feed, pause: () => this.#hold(true), resume: () => this.#hold(false) });
       },
       stop: () => {
-        if (!outlives) display.stop();
+        if (!outlives) display.stop?.();
       },
-      settle: () => display.settle(),
     };
   }
 
@@ -201,10 +199,7 @@ async function openLines(context: Context, { receivers, clock, isPaused }: Lines
     },
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
-    hasScreen: false,
-    begin() {},
     stop: flush,
-    settle: async () => {},
   };
 }
 

@@ -2,7 +2,7 @@ import { memberNamesOf } from "../../../client/response-check.ts";
 import type { FindingEntry } from "./scan/run.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "../../resource/columns.ts";
 import { createVerb, updateVerb } from "../../resource/fields.ts";
-import { locationOf, nounsFor, type Resource } from "../../resource/resource.ts";
+import { resourceFor } from "../../resource/resource.ts";
 import { rejectQuiet, showSecret, withSecret } from "../../resource/show-secret.ts";
 import { callVerb, confirmDestruction, getVerb, idOperand, listVerb, YES_IN_LIVE } from "../../resource/verbs.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
@@ -59,34 +59,30 @@ const REVOKED: Column<ApiKey> = {
 
 const { name: NAME, ...FIELDS } = fieldColumns<ApiKey>("api_key", { ip_allowlist: ADDRESSES, expires_at: EXPIRES });
 
-const KEYS: Resource<ApiKey> = {
-  ...locationOf("api_key"),
-  view: {
-    ...nounsFor("api_key"),
-    fields: memberNamesOf("ApiKey"),
-    columns: [
-      ID,
-      NAME!,
-      { ...KEY, optional: true },
-      STATE,
-      { ...SCOPE_COUNT, optional: true },
-      { ...LAST_USED, optional: true },
-      CREATED,
-    ],
-    details: [
-      ID,
-      NAME!,
-      KEY,
-      STATE,
-      ...Object.values(FIELDS),
-      LAST_USED_AT,
-      REVOKED,
-      ENVIRONMENT,
-      CREATED_AT,
-      CREATED_BY,
-    ],
-  },
-};
+const KEYS = resourceFor<ApiKey>("api_key", {
+  fields: memberNamesOf("ApiKey"),
+  columns: [
+    ID,
+    NAME!,
+    { ...KEY, optional: true },
+    STATE,
+    { ...SCOPE_COUNT, optional: true },
+    { ...LAST_USED, optional: true },
+    CREATED,
+  ],
+  details: [
+    ID,
+    NAME!,
+    KEY,
+    STATE,
+    ...Object.values(FIELDS),
+    LAST_USED_AT,
+    REVOKED,
+    ENVIRONMENT,
+    CREATED_AT,
+    CREATED_BY,
+  ],
+});
 
 function stateOf({ revoked_at, expires_at }: ApiKey, now: number): "active" | "revoked" | "expired" {
   if (revoked_at !== null) return "revoked";

@@ -79,18 +79,18 @@ export async function runCapture(context: Context, flags: CaptureFlags): Promise
   try {
     const port = await start(capture, flags.port);
     const facts = factsOf(receivers, signing, flags);
-    if (!display.hasScreen) announce(port, { facts, signing, receivers }, context);
-    display.begin(feedOf(capture, port, { facts, signing, receivers, flags }, context));
+    if (display.begin === undefined) announce(port, { facts, signing, receivers }, context);
+    else display.begin(feedOf(capture, port, { facts, signing, receivers, flags }, context));
     await ended;
     // A second Ctrl-C ends the process at once, and must not leave the terminal raw.
-    display.stop();
+    display.stop?.();
     const stopped = capture.stop();
     sayWaiting(capture, options.timeoutMs, context);
     await stopped;
   } finally {
     recorder?.close();
-    display.stop();
-    await display.settle();
+    display.stop?.();
+    await display.settle?.();
   }
   if (failure !== undefined) throw failure;
   endStream(signal.reason);

@@ -33,7 +33,6 @@ export interface ListenUiOptions {
  * without the UI.
  */
 export class ListenUi implements Display {
-  readonly hasScreen = true;
   readonly #options: ListenUiOptions;
   readonly #screen: FullScreen;
   /** Repeated below the summary, because the screen that showed them is gone. */
@@ -136,8 +135,6 @@ export class ListenUi implements Display {
     this.#screen.leave();
     for (const text of this.#warnings.splice(0)) this.#options.context.output.warn(text);
   }
-
-  async settle(): Promise<void> {}
 
   /** Many events share one frame. */
   #drawSoon(): void {

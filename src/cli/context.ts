@@ -19,7 +19,7 @@ import {
   startHint,
 } from "./settings/connection.ts";
 import { isDue, type Settings, type StoredCredential } from "./settings/profiles.ts";
-import { SettingsStore } from "./settings/store.ts";
+import { settingsDirectory, storedSettings } from "./settings/read.ts";
 import { Output } from "./terminal/output.ts";
 import { colorLevel } from "./terminal/styles.ts";
 import type { TextStream } from "./terminal/text-stream.ts";
@@ -41,7 +41,7 @@ export class Context {
   readonly prompts: Prompts;
   readonly #io: ProcessIo;
   readonly #input: Input;
-  readonly #store: SettingsStore;
+  #settings: Settings | undefined;
   #projectFolder: string | undefined;
   #project: Promise<ProjectPlatform | undefined> | undefined;
   #connection: Promise<Connection> | undefined;
@@ -59,7 +59,6 @@ export class Context {
     this.output = output;
     this.#io = io;
     this.#input = new Input(io);
-    this.#store = new SettingsStore({ env: this.env, platform: this.platform, warn: (text) => output.warn(text) });
     this.prompts = createPrompts({
       possible: () => this.interactive,
       ...io.streams,
@@ -146,18 +145,20 @@ export class Context {
     });
   }
 
+  /** The folder of settings and credentials. Throws UserError if the user has no home folder. */
   get settingsDirectory(): string {
-    return this.#store.directory;
+    return settingsDirectory(this.env, this.platform);
   }
 
-  /** The stored settings, read once. */
+  /** The stored settings, read once. Throws SettingsFileError for an invalid file. */
   get settings(): Settings {
-    return this.#store.settings;
+    return (this.#settings ??= storedSettings(this.env, this.platform, (text) => this.output.warn(text)));
   }
 
   /** Changes the stored settings under the lock that all processes share. */
-  updateSettings(change: (settings: Settings) => Settings): Promise<Settings> {
-    return this.#store.update(change);
+  async updateSettings(change: (settings: Settings) => Settings): Promise<Settings> {
+    const { updateSettings } = await import("./settings/write.ts");
+    return (this.#settings = await updateSettings(this.settingsDirectory, change));
   }
 
   /** The nearest folder with a project file, from the working folder upward; else the working folder. */
@@ -232,9 +233,7 @@ export class Context {
     return this.#input.readApiKey(this.prompts);
   }
 
-  /**
-   * Returns the credential of a connection, which renews itself if it can expire. Throws NotSignedInError without one.
-   */
+  /** Returns the credential of a connection, which renews itself if it expires. Throws NotSignedInError without one. */
   credentialsOf(connection: Connection): string | CredentialSource {
     const { value } = requireCredential(connection, this);
     return credentialSource(this, value, {

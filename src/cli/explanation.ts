@@ -36,7 +36,6 @@ export async function explain(client: Client, id: string, { runnable, target }: 
     object: "explanation",
     id,
     kind: chain.kind,
-    /** The code of the first finding. */
     cause: findings[0]?.code ?? null,
     findings,
     request: chain.request ?? null,

@@ -188,7 +188,6 @@ export function descriptionOf({
   return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
 }
 
-/** Aligns long flags with each other, whether or not they have a short one. */
 function alignShortFlag(term: string): string {
   return term.startsWith("--") ? `    ${term}` : term;
 }

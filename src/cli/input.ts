@@ -32,7 +32,6 @@ export class Input {
     }
   }
 
-  /** Reads the key of `--api-key-stdin`; typing it is not echoed. */
   async readApiKey(prompts: Prompts): Promise<string> {
     if (this.#stdin().isTTY) {
       return (await prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();

@@ -28,7 +28,6 @@ export type Status = "passed" | "failed" | "skipped" | "not_applicable";
 /** The result of one check. */
 export interface Finding {
   status: Status;
-  /** A description of what was sent. */
   sent: string;
   /** A description of the response, or of what was observed. */
   seen: string;
@@ -52,7 +51,6 @@ export interface Check {
   level: Level;
   /** The meaning of a failure. */
   explanation: string;
-  /** How to fix a failure. */
   fix: string;
   /** Why the provider's deliveries have nothing to check. */
   notApplicable?: string | false | undefined;

@@ -74,7 +74,6 @@ interface Outgoing {
 
 /** This much of a response is stored; the rest is read and dropped. */
 const EXCERPT_BYTES = 4096;
-/** Maximum length of an excerpt in a summary. */
 const EXCERPT_LENGTH = 200;
 /** In a page, such as the error page of a framework. */
 const STACK_FRAMES = /\s+at (?:[^\s()]+ ){0,4}\(?\S+:\d+:\d+\)?/g;

@@ -1,4 +1,3 @@
-/** Faults that `--chaos` can inject. */
 export const CHAOS_FAULTS = ["duplicate", "reorder", "delay", "drop", "badsig", "stale", "burst"] as const;
 
 export type ChaosFault = (typeof CHAOS_FAULTS)[number];

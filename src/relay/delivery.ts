@@ -41,7 +41,6 @@ export interface Delivery<Event extends RelayedEvent> {
   headers?: readonly string[];
   /** Failed attempts that were retried; `endedAt` is on the clock's scale. */
   readonly earlier: (AttemptOutcome & { endedAt: number })[];
-  /** Faults that were injected. */
   faults: readonly ChaosFault[];
   /** Shared with its copies. */
   injected?: Injected;

@@ -89,7 +89,6 @@ export class Forwarder {
     this.#poster.post(this.#options.url, headers, body, (result) => ended(this.#resultOf(result)));
   }
 
-  /** Closes all connections. */
   close(): void {
     this.#poster.close();
   }

@@ -162,7 +162,6 @@ export class Router {
     return route?.destination;
   }
 
-  /** Closes all connections. */
   close(): void {
     for (const { forwarder } of this.#byUrl.values()) forwarder.close();
   }

@@ -4,7 +4,6 @@ import type { WebhookEvent, WebhookEventType } from "../webhooks/index.ts";
 import { type ApiClient, bodyOf, PlatformError, type Problem } from "./api.ts";
 import { after, millisecondsOf } from "./time.ts";
 
-/** What an event must have. */
 type Where<Type extends WebhookEventType> =
   | Readonly<Record<string, unknown>>
   | ((event: WebhookEvent<Type>) => boolean)

@@ -86,7 +86,6 @@ export interface ReadyLine extends Partial<Keys> {
   base_url: string;
   /** The file that has the keys of a database that is not temporary. */
   credentials_file?: string;
-  /** The folder of a temporary database. */
   temporary_folder?: string;
 }
 

@@ -48,7 +48,6 @@ export function lossyNumberIn(json: string): string | undefined {
   return numbersIn(json).find((number) => !isExact(number));
 }
 
-/** The number tokens of valid JSON. */
 function numbersIn(json: string): string[] {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[-\d][\d.eE+-]*/g) ?? [];
   return tokens.filter((token) => !token.startsWith('"'));

@@ -120,7 +120,6 @@ async function moveClock(context: Context, seconds: number, idempotencyKey: stri
   return clock;
 }
 
-/** Cancels the advance of an interrupted command. */
 async function cancelAdvance(context: Context): Promise<void> {
   const { output } = context;
   try {

@@ -36,7 +36,6 @@ interface Served extends Pick<ToolSession, "client" | "now" | "uuid" | "runnable
   outputSchemas?: boolean | undefined;
   /** Names the account and the platform. */
   instructions: string;
-  /** The scopes of the credential. */
   scopes: readonly string[];
   onCall?: (running: Promise<CallToolResult>) => void;
 }

@@ -11,10 +11,8 @@ const POLL_MS = 20;
 /** Output that has not arrived by then is from a process that has left the group. */
 const LAST_OUTPUT_MS = 500;
 
-/** How a process ended. */
 export interface Exit {
   code: number;
-  /** The signal that ended it. */
   signal: NodeJS.Signals | null;
 }
 
@@ -59,7 +57,6 @@ export class ProcessGroup {
     return isKilled;
   }
 
-  /** Kills all processes at once. */
   kill(): void {
     if (this.#isAlive()) this.#send("SIGKILL");
   }

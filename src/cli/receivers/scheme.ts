@@ -10,7 +10,6 @@ import { type Scheme, SCHEMES, type SchemeName } from "../../webhooks/schemes.ts
 
 export const SCHEME_NAMES = Object.keys(SCHEMES);
 
-/** The flag that names the provider's scheme. */
 export interface SchemeFlag {
   scheme?: string;
 }

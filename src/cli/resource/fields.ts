@@ -44,7 +44,6 @@ const LISTS: Readonly<Record<string, [placeholder: string, Pick<Flag, "parse" | 
   "redirect-uri": ["uri", { collect }],
 };
 
-/** Parses `--events a,b`. */
 function parseList(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) {

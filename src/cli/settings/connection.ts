@@ -45,7 +45,6 @@ interface TargetSources {
   project?: ProjectPlatform | undefined;
 }
 
-/** The platform of a project file. */
 export interface ProjectPlatform {
   folder: string;
   baseUrl: string;

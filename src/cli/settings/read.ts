@@ -39,10 +39,28 @@ export function readSettings(directory: string): Settings {
   return parseSettings(text, path);
 }
 
-/** Returns true if other users can read the file. */
-export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
+/** Returns the settings of this user; empty ones without a home folder. Warns of a file that other users can read. */
+export function storedSettings(env: Variables, platform: NodeJS.Platform, warn: (text: string) => void): Settings {
+  let directory: string;
   try {
-    return isOpenToOthers(statSync(join(directory, SETTINGS_FILE)).mode, platform);
+    directory = settingsDirectory(env, platform);
+  } catch {
+    // Nothing can be stored, but variables and flags still work.
+    return emptySettings();
+  }
+  const settings = readSettings(directory);
+  const file = join(directory, SETTINGS_FILE);
+  if (isReadableByOthers(file, platform)) {
+    warn(
+      `${file} is readable by other users. Run: ${shellCommand`chmod 600 ${file}`}. If others may have read it, rotate its keys.`,
+    );
+  }
+  return settings;
+}
+
+function isReadableByOthers(file: string, platform: NodeJS.Platform): boolean {
+  try {
+    return isOpenToOthers(statSync(file).mode, platform);
   } catch {
     // If there is no file, nobody can read it.
     return false;

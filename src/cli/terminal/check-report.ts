@@ -10,7 +10,6 @@ import { viewOf } from "./view.ts";
 /** The result of one check of a receiver or a client. */
 export type Check = Omit<CheckResult, "group"> & { group: string };
 
-/** What all reports have in common. */
 export interface CheckReport extends Pick<ReceiverReport, "passed" | "verdict" | "counts" | "duration_ms"> {
   grade: string;
   checks: readonly Check[];

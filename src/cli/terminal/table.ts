@@ -40,7 +40,6 @@ export function renderTable<Item>(
   return [...header, ...items.flatMap((item, row) => render((cells) => rowLines(cells, item, row, styles)))];
 }
 
-/** Renders these cells of one row. */
 function rowLines<Item>(cells: readonly Cells<Item>[], item: Item, row: number, styles: Styles): string[][] {
   const lines = cells.map((cell) => linesOf(cell.texts[row]!, cell));
   const height = Math.max(...lines.map(({ length }) => length));

@@ -4,7 +4,6 @@ import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
 
-/** What a view may depend on. */
 export interface ViewContext {
   /** Unix milliseconds. */
   now: number;

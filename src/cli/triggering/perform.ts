@@ -82,7 +82,6 @@ export function callLine({ method, path, status, id, milliseconds }: Call, { out
   ].join("  ");
 }
 
-/** Returns the request that removes an object, if the API has one. */
 function removalOf(id: string): ApiRequest | undefined {
   const kind = kindsWith("prefix").find((known) => isId(known, id));
   if (kind === "api_key") return { method: "POST", path: apiPath`/v1/api_keys/${id}/revoke`, body: {} };

@@ -39,7 +39,6 @@ function spelled(id: string, title: string, json: Spelling, form?: Spelling): Sp
 }
 
 interface SpelledCheck extends Check {
-  /** True if it has a spelling for forms. */
   hasForm: boolean;
 }
 

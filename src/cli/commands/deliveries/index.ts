@@ -189,7 +189,6 @@ interface TimelineOptions {
   styles: Styles;
   /** Unix milliseconds, on the clock of the delivery's environment. */
   now: number;
-  /** Width of the terminal. */
   width: number;
 }
 

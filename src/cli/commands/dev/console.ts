@@ -41,7 +41,6 @@ export class Console {
     return new Console(context, new Map(colors.map((color, i) => [PARTS[i]!, color])));
   }
 
-  /** True if the terminal has color. */
   get hasColor(): boolean {
     return this.#colors.size > 0;
   }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context.ts";
+import { EnvironmentClock } from "../../environment-time.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file.ts";
 import { flagsOf } from "../../project/forwarding.ts";
@@ -9,7 +10,7 @@ import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 import { exampleFor } from "../../forwarding/example.ts";
-import { isTerminal } from "../../forwarding/display.ts";
+import { isTerminal, openUi } from "../../forwarding/display.ts";
 import type { ListenUi } from "../../forwarding/ui/index.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { offerDriver } from "../../database/driver.ts";
@@ -20,7 +21,6 @@ import { prepareFolder } from "./init.ts";
 import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
 import { type Exit, killWithThisProcess, type ProcessGroup } from "../../process/process-group.ts";
-import { closeScreen, openScreen } from "./screen.ts";
 import { sendSeed } from "./seed.ts";
 import { watchProject } from "./watch.ts";
 import { counted } from "../../../contract/words.ts";
@@ -29,6 +29,8 @@ import { counted } from "../../../contract/words.ts";
 const APP_GRACE_MS = 5000;
 const LISTENER_GRACE_MS = 1500;
 const PLATFORM_GRACE_MS = 3000;
+/** Lines of the log that stay on the terminal if the screen closes because of a failure. */
+const LAST_LINES = 10;
 
 interface DevFlags {
   /** Never ask whether to restart the app. */
@@ -130,7 +132,7 @@ class Dev {
     const start = this.#start().catch((error: unknown) => this.#fail(error));
     const end = await this.#ended;
     this.#isStopping = true;
-    closeScreen(this.#ui, this.#console, end.by !== "signal");
+    this.#closeScreen(end.by !== "signal");
     await start;
     try {
       await this.#stop(end);
@@ -150,7 +152,7 @@ class Dev {
     const baseUrl = await this.#startPlatform();
     await this.#seed(baseUrl);
     const listen = await this.#step(this.#console.part("listen", baseUrl));
-    if (this.#options.hasScreen) this.#ui = await this.#step(openScreen(listen, this.#context, this.#console));
+    if (this.#options.hasScreen) await this.#step(this.#openScreen(listen));
     const { ready, receivers } = await this.#startListener(listen, baseUrl);
     const variables = await this.#step(
       writeVariables(this.#project, { baseUrl, secret: ready.secret, context: listen }),
@@ -165,6 +167,22 @@ class Dev {
     });
     await this.#startApp(variables, receivers.target ?? receivers.routes[0]?.url);
     this.#sayReady(baseUrl);
+  }
+
+  /** Opens the screen of `service listen`, with the log of the console. */
+  async #openScreen(context: Context): Promise<void> {
+    const { log } = this.#console;
+    const setup = { target: undefined, routes: [], explains: true as const };
+    const clock = new EnvironmentClock(context);
+    this.#ui = await openUi({ context, terminal: this.#context, log, clock, setup });
+    this.#console.screen = this.#ui;
+  }
+
+  /** Restores the terminal. After a failure, repeats what the parts printed last. */
+  #closeScreen(hasFailed: boolean): void {
+    const wasShown = this.#ui?.isShown;
+    this.#ui?.stop();
+    if (wasShown && hasFailed) this.#console.repeat(LAST_LINES);
   }
 
   /** Waits for a step of the start. Rejects as soon as any part ends, so that no other part starts after that. */

@@ -16,7 +16,6 @@ import { machineChecks } from "./machine.ts";
 import { connectionChecks, NOT_REACHED, webhookChecks } from "./platform.ts";
 import { counted } from "../../../contract/words.ts";
 
-/** Timeout of each check. */
 const TIMEOUT_MILLISECONDS = 6000;
 const CONNECT_MILLISECONDS = 3000;
 const INVALID_PROJECT = `${PROJECT_FILE} has errors`;

@@ -25,10 +25,7 @@ interface ExpectFlags {
 
 const POLL_MILLISECONDS = 250;
 
-/**
- * Watches events until the expectation is met or cannot be met any more. Throws UserError if it was not met, or, with
- * its exit code, if the command failed.
- */
+/** Watches events until the outcome is certain. Throws UserError if it is not as expected, or if the command failed. */
 export async function runExpect(
   context: Context,
   type: EventType,
@@ -104,7 +101,6 @@ export interface ExpectationReport {
   code: FailureCode | "command_failed" | null;
   /** Why the expectation failed. */
   message: string | null;
-  /** The exit code of the command, if there is one. */
   exit_code: number | null;
   events: Event[];
   deliveries: Delivery[];
@@ -161,7 +157,6 @@ function eventLine({ id, type, created }: Event): string {
   return [id, type, created].map(printable).join("\t");
 }
 
-/** The expected events. */
 interface Expectation {
   type: EventType;
   conditions: readonly Condition[];
@@ -169,7 +164,6 @@ interface Expectation {
   jq: string | undefined;
   /** Expects exactly this many; undefined for one or more. */
   count: number | undefined;
-  /** True if each of them must be delivered. */
   isDelivered: boolean;
 }
 

@@ -45,7 +45,6 @@ export const command: CommandDefinition = {
   },
 };
 
-/** `service login --api-key-stdin`. */
 async function loginWithApiKey({ authUrl, ...flags }: LoginFlags, context: Context): Promise<void> {
   const [misplaced] = Object.keys(flags);
   if (misplaced !== undefined) {

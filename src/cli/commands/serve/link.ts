@@ -16,10 +16,7 @@ interface LinkOptions extends PostgresOptions {
   database?: string;
 }
 
-/**
- * `service serve link`: asks the process that serves an SQLite file, which only it can open, or a PostgreSQL database
- * itself.
- */
+/** `service serve link`: asks the process that serves an SQLite file, or a PostgreSQL database itself. */
 export async function runLink(context: Context, _flags: object, command: Command): Promise<void> {
   const options = command.optsWithGlobals<LinkOptions>();
   const database = namedDatabase(options, context);

@@ -258,10 +258,7 @@ async function receiveHint(context: Context): Promise<string> {
   return shellCommand`To receive it: service listen --forward-to ${(await context.projectTarget()) ?? "localhost:3000"}`;
 }
 
-/**
- * Tells a person that no endpoint and no listener receives an event. The credential may lack the permission to check
- * this.
- */
+/** Tells a person that no endpoint or listener receives an event, if the credential may read that. */
 async function noteMissingReceiver(event: string, client: Client, context: Context): Promise<void> {
   const { output } = context;
   if (!output.terminal || output.json || output.quiet) return;

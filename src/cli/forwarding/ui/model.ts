@@ -127,7 +127,6 @@ export class Model {
     return { shown: rows.slice(top, top + height), position, line: position - top, count: rows.length };
   }
 
-  /** Records a report. */
   apply(report: Report, now: number): void {
     if (this.message?.outdatedBy?.(report)) this.message = undefined;
     switch (report.event) {

@@ -8,7 +8,6 @@ export interface Match {
   environment: Environment | null;
 }
 
-/** A match and its place. */
 export interface Finding extends Match {
   path: string;
   /** Null if the name itself contains it. */

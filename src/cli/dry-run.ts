@@ -31,14 +31,11 @@ export async function showRequests(output: Output, baseUrl: URL, requests: reado
 }
 
 function masked(body: unknown): unknown {
+  const mask = (_key: string, value: unknown) => (typeof value === "string" ? value.replace(SECRET, "$1…") : value);
   return JSON.parse(JSON.stringify(typeof body === "string" ? parsed(body) : body, mask));
 }
 
 function parsed(body: string): unknown {
   const value = parseJson(body);
   return value === undefined ? body : value;
-}
-
-function mask(_key: string, value: unknown): unknown {
-  return typeof value === "string" ? value.replace(SECRET, "$1…") : value;
 }

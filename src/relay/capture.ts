@@ -158,7 +158,9 @@ export class Capture {
     const body = content.toString("utf8");
     const bytes = isUtf8(content) ? undefined : content;
     this.#received += 1;
-    const { id = `delivery_${this.#received}`, type = typeOf(request) } = this.identify(headers, body);
+    // The path of a delivery without a type often distinguishes senders.
+    const path = request.url === undefined || request.url === "/" ? "unknown" : request.url;
+    const { id = `delivery_${this.#received}`, type = path } = this.identify(headers, body);
     const delivery = { at: now(), id, type, body, bytes, headers };
     const verified = verify?.(content, headers);
     report({ event: "received", ...delivery, path: request.url, verified });
@@ -168,11 +170,6 @@ export class Capture {
     const challenge = slackChallengeIn(body);
     setImmediate(() => response.writeHead(200, challenge === undefined ? NO_BODY : PLAIN_TEXT).end(challenge));
   }
-}
-
-/** Returns the path of a delivery without a type, which often distinguishes senders. */
-function typeOf({ url = "/" }: IncomingMessage): string {
-  return url === "/" ? "unknown" : url;
 }
 
 /** The rest of the body is read and dropped: closing the connection earlier could lose the response. */

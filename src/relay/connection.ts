@@ -168,12 +168,9 @@ export class Connection {
       agent,
       clock,
       observer: {
+        ...this.#observer,
         ready: (frame) => this.#ready(frame),
         event: (event) => this.#event(event),
-        filteredOut: (count) => this.#observer.filteredOut(count),
-        gap: (frame) => this.#observer.gap(frame),
-        reset: () => this.#observer.reset(),
-        listeners: (others) => this.#observer.listeners(others),
         confirmed: (count) => this.#confirmed(count),
         ended: (end) => this.#ended(end),
       },

@@ -204,7 +204,8 @@ function listGuides(): Guide[] {
   const pages = readdirSync(GUIDES).filter((file) => file.endsWith(".md"));
   return pages.sort().map((file) => {
     const name = file.slice(0, -".md".length);
-    return { uri: GUIDE_PREFIX + name, name, title: titleOf(readGuide(name), name), mimeType: "text/markdown" };
+    const [, title = name] = /^# (.+)$/m.exec(readGuide(name)) ?? [];
+    return { uri: GUIDE_PREFIX + name, name, title, mimeType: "text/markdown" };
   });
 }
 
@@ -224,10 +225,6 @@ async function readResource(
 
 function readGuide(name: string): string {
   return readFileSync(new URL(`${name}.md`, GUIDES), "utf8");
-}
-
-function titleOf(text: string, name: string): string {
-  return /^# (.+)$/m.exec(text)?.[1] ?? name;
 }
 
 /** Tasks that users start from their client. */

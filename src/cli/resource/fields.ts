@@ -18,7 +18,7 @@ import { environmentNow } from "../environment-time.ts";
 import { UsageError } from "../errors.ts";
 import type { Resource } from "./resource.ts";
 import { withSecret } from "./show-secret.ts";
-import { changeObject, createObject, idOperand, IDEMPOTENCY_KEY } from "./verbs.ts";
+import { changeObject, idOperand, IDEMPOTENCY_KEY } from "./verbs.ts";
 
 /** The flags of a command, as Commander names them. */
 export interface Flags extends Record<string, unknown> {
@@ -116,7 +116,10 @@ export function createVerb<Item extends { id: string }>(
     async run(context: Context, flags: Flags) {
       await check?.(flags, context);
       const body = await membersOf(kind, flags, context);
-      await show(await createObject(context, resource, body, flags.idempotencyKey), context);
+      const { idempotencyKey } = flags;
+      const created = await context.request<Item>({ method: "POST", path: resource.path, body, idempotencyKey });
+      context.output.success(`Created ${view.noun} ${created.id}`);
+      await show(created, context);
     },
   };
 }

@@ -105,18 +105,6 @@ async function* keeping<Item>(
   await reading;
 }
 
-/** Creates an object, and prints a note. */
-export async function createObject<Item extends { id: string }>(
-  context: Context,
-  { path, view }: Resource<Item>,
-  body: object,
-  idempotencyKey: string | undefined,
-): Promise<Item> {
-  const created = await context.request<Item>({ method: "POST", path, body, idempotencyKey });
-  context.output.success(`Created ${view.noun} ${created.id}`);
-  return created;
-}
-
 /** Changes an object, prints a note with the past tense of the verb, and shows the object. */
 export async function changeObject<Item extends object>(
   context: Context,

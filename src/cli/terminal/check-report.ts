@@ -36,7 +36,7 @@ export async function printReport(
     for (const line of reportLines(report, checked, output.styles, output.width)) output.line(line);
   } else {
     if (!isStreamed) for (const check of report.checks) output.line(checkLine(check));
-    output.line(gradeLine(report));
+    output.line(["GRADE", report.grade, formatCounts(report.counts), report.verdict].join("\t"));
   }
 }
 
@@ -51,11 +51,6 @@ export function checkLine({ status, level, id, seen, explanation, fix }: Check):
     .filter((part) => part !== null)
     .map(printable)
     .join("\t");
-}
-
-/** The end of the report in a pipe. */
-function gradeLine({ grade, verdict, counts }: CheckReport): string {
-  return ["GRADE", grade, formatCounts(counts), verdict].join("\t");
 }
 
 /** Renders the report on something for a terminal: a line per check, and below a failure its cause and fix. */

@@ -41,7 +41,7 @@ export function renderTable<Item>(
 }
 
 function rowLines<Item>(cells: readonly Cells<Item>[], item: Item, row: number, styles: Styles): string[][] {
-  const lines = cells.map((cell) => linesOf(cell.texts[row]!, cell));
+  const lines = cells.map(({ column, texts, width }) => (column.wraps ? wrapList(texts[row]!, width) : [texts[row]!]));
   const height = Math.max(...lines.map(({ length }) => length));
   return Array.from({ length: height }, (_, at) =>
     cells.map((cell, column) => {
@@ -105,10 +105,6 @@ function shrink<Item>(
 function unbroken<Item>({ column, texts, width }: Cells<Item>): number {
   if (column.wraps !== true) return Math.min(width, MIN_COLUMN_WIDTH);
   return Math.max(stringWidth(column.label), ...texts.flatMap(partsOfList).map((part) => stringWidth(part)));
-}
-
-function linesOf<Item>(text: string, { column, width }: Cells<Item>): string[] {
-  return column.wraps === true ? wrapList(text, width) : [text];
 }
 
 /** A narrow column that was dropped before a wide one may fit now. */

@@ -158,7 +158,7 @@ function scanWords(root: Command, words: readonly string[]) {
       const found = optionNamed(word, command, root);
       if (found === undefined) continue;
       given.add(found);
-      if (takesValue(found) && !word.includes("=")) option = found;
+      if ((found.required || found.optional) && !word.includes("=")) option = found;
     } else {
       const child = operands.length === 0 ? command.commands.find((candidate) => candidate.name() === word) : undefined;
       if (child === undefined) operands.push(word);
@@ -181,10 +181,6 @@ function optionNamed(word: string, command: Command, root: Command): Option | un
 function optionsOf(command: Command, root: Command): readonly Option[] {
   const own = command === root ? [] : command.options;
   return [...own, ...root.options.filter(({ hidden }) => !hidden)];
-}
-
-function takesValue(option: Option): boolean {
-  return option.required || option.optional;
 }
 
 /** Values of one flag or argument. */

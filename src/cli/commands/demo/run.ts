@@ -31,7 +31,7 @@ export async function runDemo(context: Context, { once }: { once: boolean }): Pr
   const folder = createTemporaryFolder("service-demo-");
   const stage: Stage = {
     context,
-    reporter: createStepReporter(context),
+    reporter: context.output.json ? jsonReporter(context) : humanReporter(context),
     env: { ...withoutOurVariables(context.env), SERVICE_CONFIG_DIR: folder },
     groups: [],
   };
@@ -175,10 +175,6 @@ function text(record: Record<string, unknown>, name: string): string {
 type StepReporter = ReturnType<typeof humanReporter>;
 
 const TITLE_WIDTH = 10;
-
-function createStepReporter(context: Context): StepReporter {
-  return context.output.json ? jsonReporter(context) : humanReporter(context);
-}
 
 function jsonReporter({ output }: Context): StepReporter {
   return {

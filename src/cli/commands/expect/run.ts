@@ -73,7 +73,11 @@ export async function runExpect(
     await writeJunit(flags.junit, { name: "service expect", milliseconds, cases: [one] }, context);
   }
   if (output.json || output.chosen) await output.object(report, viewOf("expectation", report));
-  else for (const event of events) output.line(output.quiet ? event.id : eventLine(event));
+  else {
+    for (const { id, type: shown, created } of events) {
+      output.line(output.quiet ? id : [id, shown, created].map(printable).join("\t"));
+    }
+  }
   if (code !== null && message !== null) {
     throw new UserError(message, { hint: hint || undefined, code, exitCode: failed?.exitCode });
   }
@@ -151,10 +155,6 @@ function hintLines({ type, code, deliveries, nearest, others, events }: Expectat
   const subject = failure?.id ?? (code === "not_delivered" ? events[0]?.id : nearest?.event.id);
   if (subject !== undefined) lines.push(shellCommand`For details: service why ${subject}`);
   return lines;
-}
-
-function eventLine({ id, type, created }: Event): string {
-  return [id, type, created].map(printable).join("\t");
 }
 
 interface Expectation {

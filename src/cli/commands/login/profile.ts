@@ -16,7 +16,7 @@ import type { Identity } from "../../../contract/schemas/account.ts";
 export function assertSamePlatform(settings: Settings, { profile, baseUrl }: ConnectionTarget): void {
   const existing = profileNamed(settings, profile.value);
   if (existing === undefined || Object.keys(existing.credentials).length === 0) return;
-  if (sameAddress(existing.base_url, baseUrl.value)) return;
+  if (withoutTrailingSlashes(existing.base_url) === withoutTrailingSlashes(baseUrl.value)) return;
   const flag = profile.value === "default" ? "" : ` --profile ${profile.value}`;
   throw new UserError(`Profile "${profile.value}" is signed in to ${existing.base_url}`, {
     hint: `To keep both, pass --profile NAME. Or sign out first: service logout${flag}`,
@@ -71,8 +71,4 @@ export async function showSignIn(
 /** Returns the flag that selects a profile, unless commands use it without one. */
 export function profileFlag({ value }: ConnectionTarget["profile"], { settings }: Context): string {
   return value === settings.current_profile ? "" : ` --profile ${value}`;
-}
-
-function sameAddress(one: string, other: string): boolean {
-  return withoutTrailingSlashes(one) === withoutTrailingSlashes(other);
 }

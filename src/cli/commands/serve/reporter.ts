@@ -68,7 +68,7 @@ function humanReporter(context: Context, level: LogLevel) {
   };
   return {
     log,
-    activity(activity: Activity): void {
+    activity: (activity: Activity): void => {
       if (activity.event === "warning") {
         if (level !== "error") output.warn(activity.message);
         return;

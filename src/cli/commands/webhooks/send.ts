@@ -180,7 +180,12 @@ const CREDENTIAL_HEADER = /^[^:]*(?:auth|cookie|token|key|secret)/i;
 
 /** Prints a delivery that is not sent, with its signature. */
 async function show({ headers, body }: Delivery, url: URL, { output }: Context): Promise<void> {
-  const request = { method: "POST", url: url.href, headers: headerPairs(headers), body: textOf(body) };
+  const request = {
+    method: "POST",
+    url: url.href,
+    headers: headerPairs(headers),
+    body: new TextDecoder().decode(body),
+  };
   if (output.json) return await output.record({ dry_run: true, ...request });
   if (!output.terminal) {
     const parts = [request.method, request.url, compactJson(request.headers), request.body];
@@ -191,10 +196,6 @@ async function show({ headers, body }: Delivery, url: URL, { output }: Context):
     output.line(`${output.styles.dim(`${name}:`)} ${printable(value)}`);
   }
   output.line(`\n${printableLines(request.body)}`);
-}
-
-function textOf(body: Delivery["body"]): string {
-  return typeof body === "string" ? body : new TextDecoder().decode(body);
 }
 
 function sentOf({ id, headers }: Delivery, result: ForwardResult, url: URL, hint: string | undefined): Sent {

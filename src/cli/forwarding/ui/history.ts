@@ -187,7 +187,7 @@ export class History {
     while (this.rows.length > 1 && (this.rows.length > MAX_ROWS || this.#text > MAX_TEXT_LENGTH)) {
       const row = this.rows.splice(this.rows[0] === this.pinned ? 1 : 0, 1)[0]!;
       row.isListed = false;
-      this.#text -= textOf(row);
+      this.#text -= row.event.body.length + (row.outcome?.excerpt.length ?? 0);
       this.dropped += 1;
     }
   }
@@ -196,8 +196,4 @@ export class History {
     if (others.length === 0) this.#pending.delete(id);
     else this.#pending.set(id, others);
   }
-}
-
-function textOf({ event, outcome }: Row): number {
-  return event.body.length + (outcome?.excerpt.length ?? 0);
 }

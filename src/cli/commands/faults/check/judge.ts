@@ -186,7 +186,11 @@ function judgeRetries(run: Run, isFaulty: (request: Request) => boolean): Verdic
   const faulty = run.requests.filter(isFaulty);
   const broken = faulty
     .filter((request) => retryOf(run, request).length === 0 && attemptsBefore(run, request) < PATIENCE)
-    .map((request) => `${nameOf(request)} got ${outcomeOf(request)}, and did not come again`);
+    .map((request) => {
+      const { fault, status } = request;
+      const outcome = isCut(fault) ? `a closed connection (${fault!.effect})` : status;
+      return `${nameOf(request)} got ${outcome}, and did not come again`;
+    });
   return { tested: faulty.length, broken };
 }
 
@@ -224,10 +228,6 @@ function isCut(fault: Request["fault"]): boolean {
 
 function isEarly(wait: number): boolean {
   return wait < RETRY_AFTER_MS - TOLERANCE_MS;
-}
-
-function outcomeOf({ fault, status }: Request): string {
-  return isCut(fault) ? `a closed connection (${fault!.effect})` : String(status);
 }
 
 function nameOf({ method, path, id }: Request): string {

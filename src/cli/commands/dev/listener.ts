@@ -16,14 +16,11 @@ import { Listening, type ListenFlags } from "../../forwarding/listening.ts";
 
 export type Ready = Extract<Report, { event: "ready" }>;
 
-interface ListenerOptions extends ListenerObserver {
+interface ListenerOptions {
   /** The screen; undefined to print lines. */
   ui: ListenUi | undefined;
   /** What the screen says about the session. */
   setup: Pick<Setup, "hiddenSecret">;
-}
-
-interface ListenerObserver {
   /** Called once per session, when it is ready. */
   onReady: (ready: Ready, receivers: Receivers) => void;
   /** Called when an event arrives while events wait. */
@@ -37,9 +34,7 @@ interface ListenerObserver {
 /** The listener of `service dev`: sessions in turn, each with the latest settings. No event is skipped between them. */
 export class RestartableListener {
   readonly #context: Context;
-  readonly #observer: ListenerObserver;
-  readonly #ui: ListenUi | undefined;
-  readonly #setup: Pick<Setup, "hiddenSecret">;
+  readonly #options: ListenerOptions;
   readonly #ended: Promise<void>;
   #project: Project;
   /** Ends the current session. */
@@ -56,13 +51,11 @@ export class RestartableListener {
   /** Where the next session starts. */
   #cursor = "now";
 
-  constructor(project: Project, context: Context, { ui, setup, ...observer }: ListenerOptions) {
+  constructor(project: Project, context: Context, options: ListenerOptions) {
     this.#project = project;
-    this.#ui = ui;
-    this.#setup = setup;
     this.#context = context;
-    this.#observer = observer;
-    this.#ended = this.#run().catch(observer.onFailure);
+    this.#options = options;
+    this.#ended = this.#run().catch(options.onFailure);
   }
 
   /** Starts another session with these settings, after the forwards in flight. */
@@ -109,33 +102,32 @@ export class RestartableListener {
   }
 
   async #listen(platform: PlatformAccess, context: Context): Promise<void> {
+    const { ui, setup } = this.#options;
     const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(this.#project), since: this.#cursor };
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
-    const clock = this.#ui?.clock ?? new EnvironmentClock(context);
-    const lines = this.#ui ?? (await openLines(context, { receivers, clock, isPaused: () => this.#isPaused }));
-    const passed = (cursor: string): void => void (this.#cursor = cursor);
-    const receiverStarts = this.#project.run !== undefined;
-    const display = this.#displayOf(lines, receivers);
+    const clock = ui?.clock ?? new EnvironmentClock(context);
+    const lines = ui ?? (await openLines(context, { receivers, clock, isPaused: () => this.#isPaused }));
     this.#feed = undefined;
-    await new Listening(
+    const listening = new Listening(
       {
         flags,
         command: [],
         platform,
-        setup: { ...receivers, ...this.#setup },
+        setup: { ...receivers, ...setup },
         forwarding,
-        display,
+        display: this.#displayOf(lines, receivers),
         clock,
-        receiverStarts,
-        passed,
+        receiverStarts: this.#project.run !== undefined,
+        passed: (cursor) => void (this.#cursor = cursor),
       },
       context,
-    ).run();
+    );
+    await listening.run();
   }
 
   /** Shows one session, on a screen that outlives it. */
   #displayOf(display: Display, receivers: Receivers): Display {
-    const outlives = display === this.#ui;
+    const outlives = display === this.#options.ui;
     return {
       print: (report) => {
         if (report.event === "hint") {
@@ -157,19 +149,20 @@ export class RestartableListener {
   }
 
   #observe(report: Report, receivers: Receivers): void {
-    if (report.event === "received" && this.#isPaused && this.#ui === undefined) {
+    const { ui, onReady, onReset, onWaiting } = this.#options;
+    if (report.event === "received" && this.#isPaused && ui === undefined) {
       // The printer writes the event's own line at the end of this turn of the event loop.
-      return void setImmediate(this.#observer.onWaiting);
+      return void setImmediate(onWaiting);
     }
-    if (report.event === "forwarded" && hasFailed(report) && this.#ui !== undefined && !this.#isExplained) {
+    if (report.event === "forwarded" && hasFailed(report) && ui !== undefined && !this.#isExplained) {
       this.#isExplained = true;
       const { output } = this.#context;
       output.line(output.runnable(`to explain it: service why ${printable(report.id)}`));
     }
-    if (report.event === "reset") return this.#observer.onReset();
+    if (report.event === "reset") return onReset();
     if (report.event !== "ready") return;
     if (this.#cursor === "now") this.#cursor = report.cursor;
-    this.#observer.onReady(report, receivers);
+    onReady(report, receivers);
   }
 }
 

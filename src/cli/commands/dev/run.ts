@@ -86,7 +86,7 @@ class Dev {
   readonly #context: Context;
   readonly #console: Console;
   readonly #options: DevOptions;
-  readonly #startedAt: number;
+  readonly #startedAt = performance.now();
   /** Aborted as soon as any part ends. */
   readonly #over = new AbortController();
   readonly #ended: Promise<End>;
@@ -110,7 +110,6 @@ class Dev {
     this.#text = text;
     this.#context = context;
     this.#console = console;
-    this.#startedAt = performance.now();
     this.#ended = new Promise<End>((resolve) => {
       this.#end = (end) => {
         resolve(end);

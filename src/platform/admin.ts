@@ -36,13 +36,9 @@ export function adminRoutes(app: FastifyInstance, tools: LinkTools & With<"baseU
     const isLocal = peer?.range() === "loopback";
     const sent = vault.digest(/^Bearer (\S+)$/.exec(raw.headers.authorization ?? "")?.[1] ?? "");
     if (isLocal && timingSafeEqual(sent, expectedDigest)) return;
-    throw new ApiError(
-      "invalid_credential",
-      "Requires the token from the file next to the database, and a connection from the same machine.",
-      {
-        headers: { "WWW-Authenticate": 'Bearer realm="service-admin"' },
-      },
-    );
+    const detail = "Requires the token from the file next to the database, and a connection from the same machine.";
+    const headers = { "WWW-Authenticate": 'Bearer realm="service-admin"' };
+    throw new ApiError("invalid_credential", detail, { headers });
   };
 
   app.post(SIGN_IN_LINKS_PATH, { onRequest: assertAdministrator }, async (_request, reply) => {
@@ -52,16 +48,12 @@ export function adminRoutes(app: FastifyInstance, tools: LinkTools & With<"baseU
 }
 
 /** Returns a link that signs the first owner in once; undefined for a database without accounts. */
-export async function newSignInLink(
-  { database, vault, random, clock }: LinkTools,
-  baseUrl: string,
-): Promise<SignInLink | undefined> {
+export async function newSignInLink({ database, vault, random, clock }: LinkTools, baseUrl: string) {
   const owner = await firstOwner(database);
   if (owner === undefined) return undefined;
   const now = clock.now();
-  const token = await database.write((tx) =>
-    createLinkToken(tx, { vault, random }, { userId: owner.id, invitation: false, now }),
-  );
+  const link = { userId: owner.id, invitation: false, now };
+  const token = await database.write((tx) => createLinkToken(tx, { vault, random }, link));
   return {
     sign_in_url: signInUrl(baseUrl, token),
     email: owner.email,
@@ -73,9 +65,7 @@ export function signInUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/sign-in/link?token=${token}`;
 }
 
-/**
- * Requests a one-time sign-in link from the process that serves a database. Throws NotServingError if there is none.
- */
+/** Requests a one-time sign-in link from the process that serves a database. Throws NotServingError without one. */
 export async function requestSignInLink(database: string): Promise<SignInLink> {
   const access = readAdminFile(database);
   if (access === undefined) throw new NotServingError(`No platform serves ${database}.`);
@@ -125,9 +115,7 @@ function readAdminFile(database: string): AdminAccess | undefined {
   }
 }
 
-/**
- * Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none ever did.
- */
+/** Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none did. */
 export async function createSignInLink(settings: DeploymentSettings): Promise<SignInLink> {
   const versions = new Versions(API_VERSIONS);
   const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom, versions });

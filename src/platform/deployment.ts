@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createIdGenerator } from "../contract/ids.ts";
 import { DatabaseClock } from "./time/database-clock.ts";
-import { createFirstAccount, type FirstAccount } from "./domain/users.ts";
+import { createFirstAccount } from "./domain/users.ts";
 import { assertMasterKey, createVault, hasMasterKey, loadMasterKeyFile, parseMasterKey } from "./security/vault.ts";
 import { MasterKeyError } from "./errors.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
@@ -20,21 +20,13 @@ export interface DeploymentSettings extends DatabaseSettings {
 }
 
 /** What all processes of a deployment share, as opened by this one. */
-export interface Deployment extends With<"database" | "vault" | "clock" | "newId"> {
-  /** When the clock was last trusted, in Unix milliseconds; undefined if it never was. */
-  lastTrusted: number | undefined;
-  /** Set if the database was empty. */
-  firstAccount: FirstAccount | undefined;
-  close(): Promise<void>;
-}
+export type Deployment = Awaited<ReturnType<typeof openDeployment>>;
 
-/**
- * Opens database and secrets. An empty database gets its first account. Rejects with StorageOpenError, MasterKeyError.
- */
+/** Opens database and secrets; an empty database gets an account. Rejects with StorageOpenError, MasterKeyError. */
 export async function openDeployment(
   settings: DeploymentSettings,
   { machine, random, versions }: With<"random" | "versions"> & { machine: Clock },
-): Promise<Deployment> {
+) {
   const database = await openDatabase(settings);
   try {
     if (await hasUnfinishedCopy(database)) {
@@ -61,7 +53,9 @@ export async function openDeployment(
       vault,
       clock,
       newId,
+      /** When the clock was last trusted, in Unix milliseconds; undefined if it never was. */
       lastTrusted: lastTrusted && Number(Buffer.from(lastTrusted).toString()),
+      /** Set if the database was empty. */
       firstAccount,
       async close() {
         shared?.stop();

@@ -1,12 +1,12 @@
 import fastifyCookie from "@fastify/cookie";
 import { join } from "node:path";
 import { lookup as systemLookup } from "node:dns";
-import type { IncomingMessage, Server } from "node:http";
+import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { adminRoutes } from "./admin.ts";
 import { ClockTrust } from "./time/clock-trust.ts";
 import { createLookup } from "./delivery/dns.ts";
-import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";
+import { createDeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
@@ -16,7 +16,7 @@ import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
 import type { Listeners } from "./api/handlers.ts";
 import { serveApi } from "./api/serve.ts";
-import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
+import { createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress, trustOf } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
 import { limitSilentConnections } from "./http/silent-connections.ts";
@@ -27,18 +27,17 @@ import { SigningKeys } from "./security/signing-keys.ts";
 import { sharedLimiters } from "./security/shared-limiter.ts";
 import { registerEventStream } from "./listen/event-stream.ts";
 import { ListenerRegistry } from "./listen/listeners.ts";
-import { createListenServer, type ListenServer, registerLostUpgrade } from "./listen/server.ts";
+import { createListenServer, registerLostUpgrade } from "./listen/server.ts";
 import { createCountFolder, createRetention } from "./maintenance/retention.ts";
 import { registerMcp } from "./api/mcp.ts";
 import { BackgroundWork } from "./observability/background-work.ts";
 import { createMetrics } from "./observability/metrics.ts";
-import type { Periodic } from "./time/periodic.ts";
 import type { Log } from "./ports.ts";
 import { RequestRecorder } from "./observability/request-recorder.ts";
 import type { PlatformSettings } from "./settings.ts";
 import { TransactionWatch } from "./observability/transaction-watch.ts";
 import { readFileSync } from "node:fs";
-import { type Assets, dashboardRoutes, loadAssets, pageOfBadUrl } from "./dashboard/routes.ts";
+import { dashboardRoutes, loadAssets, pageOfBadUrl } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
 import { logFailure, type TaggedFile } from "./http/send.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
@@ -48,7 +47,7 @@ import { tokenRoutes } from "./oauth/token-routes.ts";
 import { errorPage, PageError, sendPage } from "./http/pages/page.ts";
 import { ParameterError, takeForms } from "./http/pages/parameters.ts";
 import { accountRoutes } from "./oauth/account-routes.ts";
-import { BrowserSessions, type LinkCommand, linkCommandOf } from "./oauth/browser-sessions.ts";
+import { BrowserSessions } from "./oauth/browser-sessions.ts";
 import { linkRoutes, signInRoutes } from "./oauth/sign-in-routes.ts";
 import type { Activity } from "./observability/activity.ts";
 import type { With } from "./tools.ts";
@@ -64,46 +63,28 @@ const DELIVERY_LIMITS: DeliveryLimits = {
 };
 
 /** The parts of this process, created but not started. */
-export interface Parts {
-  deployment: Deployment;
-  /** Where clients reach the platform: known once the server listens. */
-  address: { baseUrl: string };
-  app: FastifyInstance;
-  engine: DeliveryEngine;
-  retention: Periodic;
-  countFolder: Periodic;
-  transactions: TransactionWatch;
-  /** Absent if the process serves no API. */
-  listening: ListenServer | undefined;
-  /** Written in the background of requests, and once more before the database closes. */
-  writers: readonly { close(): Promise<void> }[];
-  adminToken: string;
-  health: { isStopping: boolean };
-}
+export type Parts = Awaited<ReturnType<typeof assembleParts>>;
 
 /** Throws SigningKeysError. */
 export async function assembleParts(
   deployment: Deployment,
   settings: PlatformSettings,
   { random, versions }: With<"random" | "versions">,
-): Promise<Parts> {
+) {
   const { database, clock } = deployment;
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.elapsed);
   const address = { baseUrl: "" };
   const shared = await createShared(deployment, settings, { random, versions, baseUrl: () => address.baseUrl });
-  const { guard, limiters, metrics, transactions } = shared;
+  const { limiters, metrics, transactions } = shared;
   const usage = new KeyUsage(shared);
   const authenticate = createAuthenticate({ ...shared, now: clock.now, usage });
   const descriptors = descriptorBudget(DELIVERY_LIMITS);
   const limits = { ...DELIVERY_LIMITS, ...descriptors?.deliveries, ...settings.deliveryLimits };
-  const engine = createDeliveryEngine(shared, guard, limits);
+  const engine = createDeliveryEngine(shared, limits);
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
-  const { contact } = settings;
-  const servesApi = settings.role !== "worker";
-  const registry = servesApi ? new ListenerRegistry(shared) : undefined;
-  const { clockAdvancer } = engine;
-  const requestSeconds = settings.requestSeconds ?? REQUEST_SECONDS;
+  const registry = settings.role === "worker" ? undefined : new ListenerRegistry(shared);
+  const { requestSeconds = REQUEST_SECONDS, contact } = settings;
   const app = createApp({ ...shared, pageOfBadUrl, requestSeconds });
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
@@ -113,14 +94,24 @@ export async function assembleParts(
       connectionsOf: (tenant) => registry.connectionsOf(tenant),
       resultsOf: (environment, event, now) => listening?.resultsOf(environment, event, now) ?? [],
     };
-    const document = serveApi(app, { ...shared, clockAdvancer, listeners, contact, requestSeconds }, authenticate);
+    const tools = { ...shared, clockAdvancer: engine.clockAdvancer, listeners, contact, requestSeconds };
+    const document = serveApi(app, tools, authenticate);
     registerLostUpgrade(app);
-    registerRoutes(app, shared, settings, { authenticate, document, leakKeys, adminToken, registry });
+    registerEventStream(app, { ...shared, listeners: registry }, authenticate);
+    if (settings.mcp !== undefined) {
+      registerMcp(app, shared, { load: settings.mcp, authenticate, version: settings.version });
+    }
+    registerPages(app, shared, settings, document);
+    registerWellKnownPaths(app, shared, contact);
+    app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
+    adminRoutes(app, shared, adminToken);
   }
+  /** Absent if the process serves no API. */
   const listening = registry && createListenServer(app.server, shared, authenticate, registry);
   limitSilentConnections(app.server, shared, trustOf(settings.trustedProxies ?? []));
   return {
     deployment,
+    /** Where clients reach the platform: known once the server listens. */
     address,
     app,
     engine,
@@ -128,6 +119,7 @@ export async function assembleParts(
     countFolder: createCountFolder(shared),
     transactions,
     listening,
+    /** Written in the background of requests, and once more before the database closes. */
     writers: [...(limiters === undefined ? [] : [limiters]), usage, shared.requests],
     adminToken,
     health,
@@ -192,37 +184,6 @@ async function createShared(
   };
 }
 
-/** Routes besides the operations of the API. */
-function registerRoutes(
-  app: FastifyInstance,
-  shared: Shared,
-  settings: PlatformSettings,
-  tools: {
-    authenticate: Authenticate;
-    document: () => Promise<TaggedFile>;
-    leakKeys: SigningKeys | undefined;
-    adminToken: string;
-    registry: ListenerRegistry;
-  },
-): void {
-  const { authenticate, document, registry } = tools;
-  const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
-  registerWeb(app, shared, {
-    assets,
-    passwordCost: settings.passwordCost,
-    linkCommand: (request) => linkCommandOf(request, settings.linkCommand),
-  });
-  registerEventStream(app, { ...shared, listeners: registry }, authenticate);
-  if (settings.mcp !== undefined) {
-    registerMcp(app, shared, { load: settings.mcp, authenticate, version: settings.version });
-  }
-  const guides = settings.dashboard === undefined ? undefined : join(settings.dashboard, "guides");
-  registerDocs(app, shared.baseUrl, { document, files: assets?.reference, guides });
-  registerWellKnownPaths(app, shared, settings.contact);
-  app.register(async (scope) => leakReportRoute(scope, shared, tools.leakKeys));
-  adminRoutes(app, shared, tools.adminToken);
-}
-
 /** Accepts no more work, finishes what is in flight within its time limits, and closes the database. */
 export async function stopParts({
   deployment,
@@ -252,18 +213,11 @@ async function closeServer(app: FastifyInstance): Promise<void> {
 /** For the database, logs, name servers and Node itself. */
 const RESERVED = 40;
 
-/** How the file descriptors that the process may open (`ulimit -n`) are divided. */
-interface DescriptorBudget {
-  /** Attempts in flight. Those of test clocks use what clients leave. */
-  deliveries: Pick<DeliveryLimits, "perProcess" | "allAdvances">;
-  /** Connections of clients. */
-  connections: number;
-}
-
 /**
- * Divides the limit so that clients with many connections leave some for deliveries; undefined if the limit is unknown.
+ * Divides the file descriptors that the process may open (`ulimit -n`) so that clients with many connections leave some
+ * for deliveries; undefined if the limit is unknown. Deliveries of test clocks use what clients leave.
  */
-function descriptorBudget(limits: DeliveryLimits): DescriptorBudget | undefined {
+function descriptorBudget(limits: DeliveryLimits) {
   const limit = openFileLimit();
   if (limit === undefined) return undefined;
   const spare = Math.max(8, limit - RESERVED);
@@ -283,14 +237,14 @@ function openFileLimit(): number | undefined {
   }
 }
 
-interface WebSettings {
-  assets: Assets | undefined;
-  linkCommand: (request: IncomingMessage) => LinkCommand;
-  passwordCost: PlatformSettings["passwordCost"];
-}
-
-/** Adds the routes for browsers and OAuth clients: HTML pages, and endpoints with OAuth's JSON. */
-function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCost, linkCommand }: WebSettings): void {
+/** Adds the routes for browsers and OAuth clients: HTML pages, endpoints with OAuth's JSON, and the documentation. */
+function registerPages(
+  app: FastifyInstance,
+  shared: Shared,
+  { dashboard, passwordCost, linkCommand }: PlatformSettings,
+  document: () => Promise<TaggedFile>,
+): void {
+  const assets = dashboard === undefined ? undefined : loadAssets(dashboard);
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
@@ -299,7 +253,7 @@ function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCos
       if (shown.status === 500) logFailure(shared.log, error, request);
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
-    const browserSessions = new BrowserSessions({ ...shared, linkCommand });
+    const browserSessions = new BrowserSessions(shared, linkCommand);
     const tools = { ...shared, browserSessions, passwords: new Passwords(shared.random, passwordCost) };
     signInRoutes(scope, tools);
     linkRoutes(scope, tools);
@@ -309,6 +263,8 @@ function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCos
     deviceRoutes(scope, tools);
   });
   app.register(async (scope) => tokenRoutes(scope, shared));
+  const guides = dashboard === undefined ? undefined : join(dashboard, "guides");
+  registerDocs(app, shared.baseUrl, { document, files: assets?.reference, guides });
 }
 
 function asPageError(error: unknown): PageError {

@@ -1,4 +1,5 @@
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { API_VERSIONS } from "../contract/versions.ts";
 import { removeAdminFile, signInUrl, writeAdminFile } from "./admin.ts";
 import { openDeployment } from "./deployment.ts";
@@ -18,17 +19,11 @@ export interface Platform {
   listenUrl: string;
   /** Set if the database was empty: its first account and keys, never shown again. */
   firstAccount: (Omit<FirstAccount, "linkToken"> & { signInUrl: string }) | undefined;
-  /**
-   * Reports that it is no longer ready and, after some seconds in which a load balancer can notice, accepts nothing
-   * new, finishes what is in flight and closes the database.
-   */
+  /** Reports that it is not ready and, after a delay for load balancers, finishes what is in flight and closes. */
   close(delaySeconds?: number): Promise<void>;
 }
 
-/**
- * Starts the platform: configuration, database, domain, HTTP. Rejects with StorageOpenError, MasterKeyError,
- * SigningKeysError or the listen error.
- */
+/** Starts the platform. Rejects with StorageOpenError, MasterKeyError, SigningKeysError or the listen error. */
 export async function startPlatform(settings: PlatformSettings): Promise<Platform> {
   const versions = new Versions(settings.versions ?? API_VERSIONS);
   const deployment = await openDeployment(settings, {
@@ -80,11 +75,7 @@ async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> 
     },
     async close(delaySeconds = 0) {
       parts.health.isStopping = true;
-      if (delaySeconds > 0) {
-        await new Promise((resolve) => {
-          setTimeout(resolve, delaySeconds * 1000);
-        });
-      }
+      if (delaySeconds > 0) await setTimeout(delaySeconds * 1000);
       if (hasAdminFile) removeAdminFile(settings.database);
       await stopParts(parts);
     },

@@ -24,10 +24,7 @@ declare module "fastify" {
   }
 }
 
-/**
- * Registers a route for each operation. The contract sets the order of errors: 401, 403, 429, version, then invalid
- * requests.
- */
+/** Registers a route for each operation. Errors have this order: 401, 403, 429, version, invalid requests. */
 export function registerOperations(
   app: FastifyInstance,
   tools: RunTools & With<"rateLimit" | "clock" | "random" | "baseUrl" | "publicUrl">,

@@ -15,7 +15,7 @@ import * as events from "../domain/events.ts";
 import * as faults from "../domain/faults.ts";
 import * as apps from "../domain/oauth-apps.ts";
 import * as objects from "../domain/objects.ts";
-import type { Tenant } from "../domain/request-context.ts";
+import type { RequestContext, Tenant } from "../domain/request-context.ts";
 import { getRequestLog, pageOfRequestLogs } from "../domain/request-logs.ts";
 import { RULES } from "../domain/rules/index.ts";
 import * as sandbox from "../domain/sandbox.ts";
@@ -105,27 +105,27 @@ function customHandlers(tools: OperationTools): Handlers {
     getEvent: async ({ caller, id }, queries) => new RawJson((await events.getEvent(queries, caller.tenant, id)).body),
     createEvent: {
       isolation: "batched",
-      write: async ({ body }, tx, context) =>
-        new RawJson((await events.emitByHand(tx, context, body.type as EventType, body.data)).body),
+      write: async ({ body }, context) =>
+        new RawJson((await events.emitByHand(context, body.type as EventType, body.data)).body),
     },
-    replayEvent: async ({ id, body: { endpoint } }, tx, context) => {
+    replayEvent: async ({ id, body: { endpoint } }, context) => {
       const to = endpoint === undefined ? undefined : [endpoint];
-      const replayed = await deliveries.replayEvent(tx, context, id, to);
-      const count = await listeners.count(tx, context.tenant.environment, replayed.type);
-      return { object: "replay", event: id, deliveries: replayed.deliveries, listeners: count };
+      const { type, deliveries: created } = await deliveries.replayEvent(context, id, to);
+      const count = await listeners.count(context.tx, context.tenant.environment, type);
+      return { object: "replay", event: id, deliveries: created, listeners: count };
     },
-    replayEvents: ({ body }, tx, context) => bulk.createBulkOperation(tx, context, "events.replay", body),
+    replayEvents: ({ body }, context) => bulk.createBulkOperation(context, "events.replay", body),
 
-    createWebhookEndpoint: ({ body }, tx, context) => endpoints.createEndpoint(tx, context, body, tools),
+    createWebhookEndpoint: ({ body }, context) => endpoints.createEndpoint(context, body, tools),
     listWebhookEndpoints: listOf("webhook_endpoint", endpoints.webhookEndpoints),
     getWebhookEndpoint: oneOf(endpoints.webhookEndpoints),
-    updateWebhookEndpoint: ({ id, body }, tx, context) => endpoints.changeEndpoint(tx, context, id, body, tools),
-    deleteWebhookEndpoint: ({ id }, tx, context) => endpoints.removeEndpoint(tx, context, id),
-    rotateWebhookEndpointSecret: ({ id, body }, tx, context) => endpoints.rotateSecret(tx, context, id, body, tools),
-    pingWebhookEndpoint: async ({ id, body }, tx, context) => {
+    updateWebhookEndpoint: ({ id, body }, context) => endpoints.changeEndpoint(context, id, body, tools),
+    deleteWebhookEndpoint: ({ id }, context) => endpoints.removeEndpoint(context, id),
+    rotateWebhookEndpointSecret: ({ id, body }, context) => endpoints.rotateSecret(context, id, body, tools),
+    pingWebhookEndpoint: async ({ id, body }, context) => {
       const type = (body.type ?? PING) as EventType;
       const sample = type === PING ? undefined : { type, object: sampleObject(type) };
-      return new RawJson((await endpoints.pingEndpoint(tx, context, id, sample)).body);
+      return new RawJson((await endpoints.pingEndpoint(context, id, sample)).body);
     },
 
     listDeliveries: async (call, queries) => {
@@ -151,16 +151,16 @@ function customHandlers(tools: OperationTools): Handlers {
       });
     },
     getDelivery: ({ caller, id }, queries) => deliveries.getDelivery(queries, caller.tenant, id),
-    retryDelivery: ({ id }, tx, context) => deliveries.retryDelivery(tx, context, id),
+    retryDelivery: ({ id }, context) => deliveries.retryDelivery(context, id),
     cancelDelivery: {
       isolation: "read committed",
-      write: ({ id }, tx, context) => deliveries.cancelPending(tx, context, id),
+      write: ({ id }, context) => deliveries.cancelPending(context, id),
     },
-    retryDeliveries: ({ body }, tx, context) => bulk.createBulkOperation(tx, context, "deliveries.retry", body),
+    retryDeliveries: ({ body }, context) => bulk.createBulkOperation(context, "deliveries.retry", body),
 
     listBulkOperations: listOf("bulk_operation", bulk.bulkOperations),
     getBulkOperation: oneOf(bulk.bulkOperations),
-    cancelBulkOperation: ({ id }, tx, context) => bulk.cancelBulkOperation(tx, context, id),
+    cancelBulkOperation: ({ id }, context) => bulk.cancelBulkOperation(context, id),
 
     getTestClock: ({ caller }, queries) => showClock(queries, caller.tenant.environment, clock.now()),
     advanceTestClock: {
@@ -175,13 +175,13 @@ function customHandlers(tools: OperationTools): Handlers {
     },
     cancelTestClock: {
       isolation: "read committed",
-      write: ({ caller }, tx) => cancelAdvance(tx, caller.tenant.environment, clock.now),
+      write: ({ caller }, { tx }) => cancelAdvance(tx, caller.tenant.environment, clock.now),
     },
 
     resetSandbox: {
       isolation: "read committed",
       startsAgain: true,
-      write: ({ caller, body }, tx) => sandbox.resetSandbox(tx, caller.tenant, body, clock.now()),
+      write: ({ caller, body }, { tx }) => sandbox.resetSandbox(tx, caller.tenant, body, clock.now()),
     },
     listSnapshots: async ({ caller }, queries) => ({
       object: "list",
@@ -192,7 +192,7 @@ function customHandlers(tools: OperationTools): Handlers {
       prepare: async ({ caller, body: { name }, deadline }, database) => {
         const copy = { database, clock, assertTime: () => deadline.assertTime() };
         const copied = await sandbox.copySandbox(copy, caller.tenant, name);
-        return (_call, tx) => sandbox.saveSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
+        return (_call, { tx }) => sandbox.saveSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
       },
     },
     restoreSnapshot: {
@@ -201,31 +201,31 @@ function customHandlers(tools: OperationTools): Handlers {
       prepare: async ({ caller, id: name, deadline }, database) => {
         const copy = { database, clock, assertTime: () => deadline.assertTime() };
         const copied = await sandbox.copySnapshot(copy, caller.tenant, name);
-        return (_call, tx) => sandbox.restoreSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
+        return (_call, { tx }) => sandbox.restoreSnapshot(tx, caller.tenant, { name, ...copied, now: clock.now() });
       },
     },
-    deleteSnapshot: ({ caller, id }, tx) => sandbox.deleteSnapshot(tx, caller.tenant, id, clock.now()),
+    deleteSnapshot: ({ caller, id }, { tx }) => sandbox.deleteSnapshot(tx, caller.tenant, id, clock.now()),
 
-    createFault: ({ body }, tx, context) => faults.createFault(tx, context, body),
+    createFault: ({ body }, context) => faults.createFault(context, body),
     listFaults: ({ caller }, queries) => faults.allFaults(queries, caller.tenant),
-    getFault: ({ caller, id }, queries) => faults.getFault(queries, caller.tenant, id),
-    deleteFault: ({ caller, id }, tx) => faults.removeFault(tx, caller.tenant, id),
-    deleteFaults: ({ caller }, tx) => faults.removeFaults(tx, caller.tenant),
+    getFault: oneOf(faults.faults),
+    deleteFault: ({ caller, id }, { tx }) => faults.removeFault(tx, caller.tenant, id),
+    deleteFaults: ({ caller }, { tx }) => faults.removeFaults(tx, caller.tenant),
 
-    createApiKey: ({ caller, body }, tx, context) => keys.createApiKey(tx, tools, context, caller, body),
+    createApiKey: ({ caller, body }, context) => keys.createApiKey(tools, context, caller, body),
     listApiKeys: listOf("api_key", keys.apiKeys),
     getApiKey: oneOf(keys.apiKeys),
-    updateApiKey: ({ caller, id, body }, tx, context) => keys.changeApiKey(tx, context, caller, id, body),
-    revokeApiKey: ({ id }, tx, context) => keys.endApiKey(tx, context, id),
-    rollApiKey: ({ caller, id }, tx, context) => keys.rollApiKey(tx, tools, context, caller, id),
+    updateApiKey: ({ caller, id, body }, context) => keys.changeApiKey(context, caller, id, body),
+    revokeApiKey: ({ id }, context) => keys.endApiKey(context, id),
+    rollApiKey: ({ caller, id }, context) => keys.rollApiKey(tools, context, caller, id),
 
     // The CLI's own app belongs to no environment, so none of these operations finds it.
-    createOAuthApp: ({ body }, tx, context) => apps.createOAuthApp(tx, tools, context, body),
+    createOAuthApp: ({ body }, context) => apps.createOAuthApp(tools, context, body),
     listOAuthApps: listOf("oauth_app", apps.oauthApps),
     getOAuthApp: oneOf(apps.oauthApps),
-    updateOAuthApp: ({ id, body }, tx, context) => apps.changeOAuthApp(tx, context, id, body),
-    deleteOAuthApp: ({ id }, tx, context) => apps.removeOAuthApp(tx, context, id),
-    rotateOAuthAppSecret: ({ id }, tx, context) => apps.rotateClientSecret(tx, tools, context, id),
+    updateOAuthApp: ({ id, body }, context) => apps.changeOAuthApp(context, id, body),
+    deleteOAuthApp: ({ id }, context) => apps.removeOAuthApp(context, id),
+    rotateOAuthAppSecret: ({ id }, context) => apps.rotateClientSecret(tools, context, id),
 
     listRequestLogs: async (call, queries) => {
       // A client that has received a response can find its request here.
@@ -249,21 +249,23 @@ function customHandlers(tools: OperationTools): Handlers {
       });
     },
 
-    getIdentity: async ({ caller: { tenant, user, credential, scopes } }): Promise<Identity> => ({
-      object: "identity",
-      account: { id: tenant.account.id, name: tenant.account.name },
-      user,
-      environment: tenant.name,
-      livemode: tenant.livemode,
-      credential,
-      scopes: [...scopes],
-    }),
-    listVersions: async ({ caller }) => ({
-      object: "list",
-      data: versions.dates,
-      latest: versions.latest,
-      pinned: caller.tenant.account.version,
-    }),
+    getIdentity: async ({ caller: { tenant, user, credential, scopes } }): Promise<Identity> => {
+      const { account, name: environment, livemode } = tenant;
+      const { id, name } = account;
+      return {
+        object: "identity",
+        account: { id, name },
+        user,
+        environment,
+        livemode,
+        credential,
+        scopes: [...scopes],
+      };
+    },
+    listVersions: async ({ caller }) => {
+      const { dates, latest } = versions;
+      return { object: "list", data: dates, latest, pinned: caller.tenant.account.version };
+    },
     getStatistics: async ({ caller, query }, queries) => {
       const { environment } = caller.tenant;
       const { now } = await tools.time.read(queries, caller.tenant);
@@ -278,24 +280,24 @@ function customHandlers(tools: OperationTools): Handlers {
     // Only users who are signed in may call the rest.
     listUsers: async ({ caller }, queries) =>
       wholeList(await listUsers(queries, caller.tenant, caller.user!.id, clock.now())),
-    inviteUser: ({ caller, body }, tx) => inviteUser(tx, tools, caller.tenant.account.id, body.email),
-    removeUser: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, clock.now()),
+    inviteUser: ({ caller, body }, { tx }) => inviteUser(tx, tools, caller.tenant.account.id, body.email),
+    removeUser: ({ caller, id }, { tx }) => removeUser(tx, caller.tenant.account.id, id, clock.now()),
     listSessions: async ({ caller }, queries) => {
       const rows = await sessionsOfUser(queries, caller.user!.id, clock.now());
-      const data = rows.map((row): Session => ({
-        id: row.id,
+      const data = rows.map(({ id, user_agent, client_address, ...row }): Session => ({
+        id,
         object: "session",
-        user_agent: row.user_agent,
+        user_agent,
         by_link: row.by_link === 1,
-        is_current: row.id === caller.credential.id,
-        client_address: row.client_address,
+        is_current: id === caller.credential.id,
+        client_address,
         last_used: row.last_used === null ? null : formatTimestamp(row.last_used),
         created: formatTimestamp(row.created),
         expires_at: formatTimestamp(row.expires_at),
       }));
       return wholeList(data);
     },
-    endSession: async ({ caller, id }, tx) => {
+    endSession: async ({ caller, id }, { tx }) => {
       assertId("session", id);
       if (!(await deleteSessionOfUser(tx, caller.user!.id, id))) missing("session", id);
       return { id, object: "session", deleted: true };
@@ -313,7 +315,7 @@ function customHandlers(tools: OperationTools): Handlers {
       }));
       return wholeList(data);
     },
-    revokeOAuthGrant: async ({ caller, id }, tx) => {
+    revokeOAuthGrant: async ({ caller, id }, { tx }) => {
       assertId("oauth_grant", id);
       if (!(await revokeGrantOfUser(tx, caller.user!.id, id, clock.now()))) missing("oauth_grant", id);
       return { id, object: "oauth_grant", revoked: true };
@@ -351,12 +353,13 @@ type Input = Record<string, unknown>;
 /** Returns the handlers of a resource that the table of resources describes by its fields. */
 function objectHandlers(kind: ObjectKind, vault: Vault): Record<string, AnyHandler> {
   const { label, labels, actions = {}, fields = {} } = resourceOf(kind);
-  const references = Object.fromEntries(
-    Object.entries<Field>(fields).flatMap(([field, { of, filter }]) =>
-      filter && of !== undefined ? [[of, field]] : [],
-    ),
-  );
-  const create: Write<Call> = ({ body }, tx, context) => objects.createObject(tx, context, kind, body as Input);
+  const referring = Object.entries<Field>(fields).filter(([, { of, filter }]) => filter && of !== undefined);
+  const references = Object.fromEntries(referring.map(([field, { of }]) => [of!, field]));
+  const act =
+    (verb: string): Write<Call> =>
+    ({ id, body }, context) =>
+      objects.actOnObject(context, kind, { id, verb, input: body as Input });
+  const create: Write<Call> = ({ body }, context) => objects.createObject(context, kind, body as Input);
   return {
     // A rule may depend on what concurrent requests add.
     [`create${label}`]: kind in RULES ? create : { isolation: "batched", write: create },
@@ -365,25 +368,16 @@ function objectHandlers(kind: ObjectKind, vault: Vault): Record<string, AnyHandl
       const { tenant } = call.caller;
       const named = await objects.findNamed(queries, tenant, query.query);
       const filters = narrowed(query, references);
-      return sendList(
-        vault,
-        kind,
-        { ...call, query },
-        (page) => objects.pageOfObjects(queries, tenant, kind, { page, query: filters }),
-        {
-          foundFirst: async (page) => objects.namedObjects(named, tenant, kind, { page, query: filters }),
-          named: named.ids,
-        },
-      );
+      const readPage = (page: PageRequest) => objects.pageOfObjects(queries, tenant, kind, { page, query: filters });
+      return sendList(vault, kind, { ...call, query }, readPage, {
+        foundFirst: async (page) => objects.namedObjects(named, tenant, kind, { page, query: filters }),
+        named: named.ids,
+      });
     },
     [`get${label}`]: ({ caller, id }: Call, queries: Queries) => objects.getObject(queries, caller.tenant, kind, id),
-    [`update${label}`]: ({ id, body }, tx, context) => objects.updateObjectFields(tx, context, kind, id, body as Input),
-    [`delete${label}`]: ({ id }, tx, context) => objects.removeObject(tx, context, kind, id),
-    ...Object.fromEntries(
-      Object.keys(actions).map((verb): [string, AnyHandler] => [
-        verb + label,
-        ({ id, body }, tx, context) => objects.actOnObject(tx, context, kind, { id, verb, input: body as Input }),
-      ]),
-    ),
+    [`update${label}`]: ({ id, body }: Call, context: RequestContext) =>
+      objects.updateObjectFields(context, kind, id, body as Input),
+    [`delete${label}`]: ({ id }: Call, context: RequestContext) => objects.removeObject(context, kind, id),
+    ...Object.fromEntries(Object.keys(actions).map((verb) => [verb + label, act(verb)])),
   };
 }

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../../contract/limits.ts";
-import { parseIdempotencyKey } from "../http/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Queries, Transaction, WriteOptions } from "../storage/database.ts";
 import { findIdempotencyKey, type IdempotencyTarget, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
@@ -12,17 +11,6 @@ export interface StoredResponse {
   json: string;
   /** True for the stored response of an earlier request. */
   replayed: boolean;
-}
-
-/** Reads the header, bare or quoted. Throws ApiError unless it has 1 to 255 visible characters. */
-export function readIdempotencyKey(header: string | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const key = parseIdempotencyKey(header);
-  if (key !== undefined) return key;
-  throw new ApiError(
-    "invalid_idempotency_key",
-    `Idempotency-Key must have 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters, without spaces.`,
-  );
 }
 
 /** What makes two requests the same: the version, the body, and the principal if the response shows a secret. */
@@ -60,31 +48,25 @@ export interface Effect {
  * both exist or neither. The 24 hours count from `createdAt` if the effect returns one. An error response is not
  * stored. Throws ApiError `idempotency_key_reused` for another body under the same key.
  */
-export async function onceForKey(
-  tx: Transaction,
-  vault: Vault,
-  request: KeyedRequest,
-  effect: () => Promise<Effect>,
-): Promise<StoredResponse> {
+export async function onceForKey(tx: Transaction, vault: Vault, request: KeyedRequest, effect: () => Promise<Effect>) {
   const { target, fingerprint, now, isolation } = request;
-  const stored = await findResponse(tx, vault, request);
-  if (stored !== undefined) return stored;
+  const earlier = await findResponse(tx, vault, request);
+  if (earlier !== undefined) return earlier;
   // It may be in flight in another process.
   if (!(await tx.claim(nameOf(target)))) throw stillInFlight();
   // It may have finished just now. Under the other isolation levels such a unit of work conflicts and is run again.
   const justStored = isolation === "read committed" ? await findResponse(tx, vault, request) : undefined;
   if (justStored !== undefined) return justStored;
   const { status, json, createdAt = now, environment = target.environment } = await effect();
-  await storeResponse(tx, vault, { ...target, environment }, fingerprint, createdAt, { status, json });
+  const stored = { ...target, environment };
+  const response = vault.seal(json, nameOf(stored));
+  await keepIdempotencyKey(tx, { ...stored, fingerprint, status, response, created: createdAt });
   return { status, json, replayed: false };
 }
 
 /** Returns the response to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
-export async function findResponse(
-  queries: Queries,
-  vault: Vault,
-  { target, fingerprint, hasSecret, now, mayExpire }: KeyedRequest,
-): Promise<StoredResponse | undefined> {
+export async function findResponse(queries: Queries, vault: Vault, request: KeyedRequest) {
+  const { target, fingerprint, hasSecret, now, mayExpire } = request;
   const stored = await findIdempotencyKey(queries, target);
   if (stored === undefined) return undefined;
   if (stored.created <= now - LIMITS.idempotencySeconds * 1000 && mayExpire()) return undefined;
@@ -95,18 +77,6 @@ export async function findResponse(
     throw new ApiError("idempotency_key_reused", `This Idempotency-Key was used ${other}. Use a new key.`);
   }
   return { status: stored.status, json: vault.open(stored.response, nameOf(target)), replayed: true };
-}
-
-async function storeResponse(
-  tx: Transaction,
-  vault: Vault,
-  target: IdempotencyTarget,
-  fingerprint: Buffer,
-  now: number,
-  { status, json }: { status: number; json: string },
-): Promise<void> {
-  const response = vault.seal(json, nameOf(target));
-  await keepIdempotencyKey(tx, { ...target, fingerprint, status, response, created: now });
 }
 
 /** Unique per environment, operation and key. */
@@ -126,9 +96,7 @@ export class InFlight {
 
   async run<Result>(target: IdempotencyTarget, work: () => Promise<Result>): Promise<Result> {
     const name = nameOf(target);
-    if (this.#running.has(name)) {
-      throw stillInFlight();
-    }
+    if (this.#running.has(name)) throw stillInFlight();
     this.#running.add(name);
     try {
       return await work();

@@ -1,4 +1,4 @@
-import { createHash, type KeyObject, verify } from "node:crypto";
+import { createHash, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
@@ -105,10 +105,7 @@ export function notAnArray(): ApiError {
 }
 
 /** Returns the published key that a report names, and its signature. Throws ApiError. */
-async function signerOf(
-  keys: SigningKeys | undefined,
-  { headersDistinct }: IncomingMessage,
-): Promise<{ key: KeyObject; signature: Buffer }> {
+async function signerOf(keys: SigningKeys | undefined, { headersDistinct }: IncomingMessage) {
   const identifier = headersDistinct[IDENTIFIER_HEADER.toLowerCase()];
   const signature = headersDistinct[SIGNATURE_HEADER.toLowerCase()];
   if (identifier?.length !== 1 || signature?.length !== 1) {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import { type ApiError, unavailable } from "../domain/api-error.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { ApiError, unavailable } from "../domain/api-error.ts";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import { declaredFields } from "../http/declared-fields.ts";
@@ -9,10 +10,10 @@ import {
   fingerprintOf,
   type InFlight,
   onceForKey,
-  readIdempotencyKey,
   type StoredResponse,
 } from "./idempotency.ts";
 import { type Call, RawJson, type ResponseBody } from "../http/call.ts";
+import { parseIdempotencyKey } from "../http/headers.ts";
 import { secretFieldsOf } from "../http/request-log.ts";
 import { parseTraceparent } from "../observability/trace-context.ts";
 import type { With } from "../tools.ts";
@@ -46,8 +47,8 @@ export function runWrite(run: Run): Promise<StoredResponse> {
   const prepare = operation.prepare && (async () => void (write = await operation.prepare!(call, tools.database)));
   const unit = async (tx: Transaction, at: EnvironmentNow) => {
     const trace = parseTraceparent(request.headers["traceparent"]);
-    const context: RequestContext = { tenant, requestId: request.id, trace, versions, ...at };
-    const json = toJson(versions, version, operation, await write!(call, tx, context)).toString();
+    const context: RequestContext = { tx, tenant, requestId: request.id, trace, versions, ...at };
+    const json = toJson(versions, version, operation, await write!(call, context)).toString();
     const { status, startsAgain } = operation;
     if (startsAgain !== true) return { status, json };
     return { status, json, environment: await findEnvironmentNumber(tx, tenant.account.id, tenant.name) };
@@ -69,7 +70,7 @@ export async function runLong(run: Run): Promise<StoredResponse> {
     return { status: ACCEPTED, json: String(work.reference), createdAt: work.createdAt };
   });
   const { isDone, body } = await follow(call, Number(reference)).catch((error: unknown) => {
-    throw error instanceof StorageUnavailableError ? begunAndUnknown(error) : error;
+    throw error instanceof StorageUnavailableError ? unavailable(BEGUN, error) : error;
   });
   return {
     status: isDone ? operation.status : ACCEPTED,
@@ -78,14 +79,9 @@ export async function runLong(run: Run): Promise<StoredResponse> {
   };
 }
 
-/** The work continues; only its state cannot be read. */
-function begunAndUnknown(cause: Error): ApiError {
-  return unavailable(
-    "The request was accepted and its work has begun, but its progress cannot be read from the database now. " +
-      "Repeat the request with the same Idempotency-Key to get the progress.",
-    cause,
-  );
-}
+const BEGUN =
+  "The request was accepted and its work has begun, but its progress cannot be read from the database now. " +
+  "Repeat the request with the same Idempotency-Key to get the progress.";
 
 /**
  * Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. `prepare` runs
@@ -97,28 +93,24 @@ async function writeOnce(
   prepare?: () => Promise<void>,
 ): Promise<StoredResponse> {
   const { database, vault, time, clockTrust } = tools;
-  const { tenant } = call.caller;
-  const { deadline } = call;
+  const { tenant, principal } = call.caller;
   const { isolation } = operation;
   const target = idempotencyTarget(vault, operation, call, request);
   if (target === undefined) {
     await prepare?.();
-    return database.write(
-      deadline.limit(async (tx) => {
-        const { status, json } = await unit(tx, await time.read(tx, tenant));
-        return { status, json, replayed: false };
-      }),
-      { isolation },
-    );
+    const once = async (tx: Transaction) => {
+      const { status, json } = await unit(tx, await time.read(tx, tenant));
+      return { status, json, replayed: false };
+    };
+    return database.write(call.deadline.limit(once), { isolation });
   }
-  const holder = secretHolder(operation, call);
-  const fingerprint = fingerprintOf(version, call.body, holder);
-  const keyed = {
-    target,
-    fingerprint,
-    hasSecret: holder !== undefined,
-    mayExpire: () => clockTrust.isTrusted(),
-    isolation,
+  // A response that shows a secret is only repeated to the same principal.
+  const hasSecret = secretFieldsOf(operation.response).length > 0;
+  const fingerprint = fingerprintOf(version, call.body, hasSecret ? principal : undefined);
+  const keyed = { target, fingerprint, hasSecret, mayExpire: () => clockTrust.isTrusted(), isolation };
+  const once = async (tx: Transaction) => {
+    const at = await time.read(tx, tenant);
+    return onceForKey(tx, vault, { ...keyed, now: at.now }, () => unit(tx, at));
   };
   return inFlight.run(target, async () => {
     if (prepare !== undefined) {
@@ -127,30 +119,21 @@ async function writeOnce(
       if (stored !== undefined) return stored;
       await prepare();
     }
-    return database.write(
-      deadline.limit(async (tx) => {
-        const at = await time.read(tx, tenant);
-        return onceForKey(tx, vault, { ...keyed, now: at.now }, () => unit(tx, at));
-      }),
-      { isolation },
-    );
+    return database.write(call.deadline.limit(once), { isolation });
   });
 }
 
-/** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. */
-function idempotencyTarget(vault: Vault, operation: Route, call: Call, request: FastifyRequest) {
-  const header = request.headers["idempotency-key"];
-  const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
-  const sent = readIdempotencyKey(given);
-  if (sent === undefined) return undefined;
+/** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. Throws ApiError. */
+function idempotencyTarget(vault: Vault, { method }: Route, { caller }: Call, { headers, url }: FastifyRequest) {
+  const header = headers["idempotency-key"];
+  if (method !== "POST" || typeof header !== "string") return undefined;
+  const sent = parseIdempotencyKey(header);
+  if (sent === undefined) {
+    const detail = `Idempotency-Key must have 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters, without spaces.`;
+    throw new ApiError("invalid_idempotency_key", detail);
+  }
   const key = digestIdempotencyKey(vault, sent);
-  const path = request.url.split("?", 1)[0]!;
-  return { environment: call.caller.tenant.environment, method: operation.method, path, key };
-}
-
-/** Returns the only principal that may get the response again, if it can show a secret. */
-function secretHolder({ response }: Route, { caller }: Call): string | undefined {
-  return secretFieldsOf(response).length > 0 ? caller.principal : undefined;
+  return { environment: caller.tenant.environment, method, path: url.split("?", 1)[0]!, key };
 }
 
 /** Returns the response with the fields that the operation declares, in a version's shape. */
@@ -166,7 +149,7 @@ export function toJson(versions: Versions, version: string, { response }: Route,
 type Read<One> = (call: One, queries: Queries) => Promise<ResponseBody>;
 
 /** Makes a change in one transaction. */
-export type Write<One> = (call: One, tx: Transaction, context: RequestContext) => Promise<ResponseBody>;
+export type Write<One> = (call: One, context: RequestContext) => Promise<ResponseBody>;
 
 /** A change that is not serialized with all others. */
 interface IsolatedWrite<One> {
@@ -189,10 +172,7 @@ interface PreparedWrite<One> extends Omit<IsolatedWrite<One>, "isolation" | "wri
 
 /** Work that takes longer than a transaction: begun in one, under the request's key, and followed after its commit. */
 interface LongWork<One> {
-  /**
-   * Starts the work, which continues in the background. `reference` names it; `createdAt` is when its Idempotency-Key
-   * begins to age, in the environment's time.
-   */
+  /** Starts the work. `reference` names it; at `createdAt` its Idempotency-Key begins to age (environment's time). */
   begin: (call: One, tx: Transaction) => Promise<{ reference: number; createdAt: number }>;
   /** Returns the state of the work. Called again for each repeated request. */
   follow: (call: One, reference: number) => Promise<{ isDone: boolean; body: ResponseBody }>;

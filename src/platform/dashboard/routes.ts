@@ -91,11 +91,7 @@ export function pageOfBadUrl(url: string): string | undefined {
 }
 
 /** Serves the dashboard: one page for every path below /dashboard, which uses only the public API. */
-export function dashboardRoutes(
-  scope: FastifyInstance,
-  browserSessions: BrowserSessions,
-  assets: Assets | undefined,
-): void {
+export function dashboardRoutes(scope: FastifyInstance, browserSessions: BrowserSessions, assets: Assets | undefined) {
   scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
     const { name } = request.params as { name: string };
     const asset = assets?.files.get(name);

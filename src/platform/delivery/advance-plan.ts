@@ -94,15 +94,9 @@ interface AdvanceState {
   slots: AdvanceSlots;
 }
 
-/**
- * Selects the attempts to begin now, in order of time, up to the earliest time at which a retry of an attempt in
- * flight, or of a selected one, may be due.
- */
-export async function planShares(
-  tx: Transaction,
-  environment: number,
-  { begin, endsAt, inFlight, slots }: AdvanceState,
-): Promise<Map<string, Share>> {
+/** Selects the attempts to begin now, in order of time, until a retry of one in flight or selected may be due. */
+export async function planShares(tx: Transaction, environment: number, state: AdvanceState) {
+  const { begin, endsAt, inFlight, slots } = state;
   let horizon = Infinity;
   for (const [{ delivery }, at] of inFlight) {
     horizon = Math.min(horizon, at + shortestWait(delivery.attempt_count + 1));

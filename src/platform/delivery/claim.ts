@@ -67,21 +67,10 @@ export interface ClaimLimits {
   reservedBytes: number;
 }
 
-/** An endpoint's due deliveries in a transaction, before it is decided which of them are claimed. */
-export interface Waiting {
-  endpoint: { environment: number; id: string };
-  /** Undefined if the endpoint was deleted. */
-  target: DeliveryTarget | undefined;
-  rows: QueuedDelivery[];
-}
+type EndpointKey = Pick<DeliveryTarget, "environment" | "id">;
 
 /** Finds at most `limit` of an endpoint's deliveries that are due in real time. */
-export async function findWaiting(
-  tx: Transaction,
-  endpoint: { environment: number; id: string },
-  now: () => number,
-  limit: number,
-): Promise<Waiting> {
+export async function findWaiting(tx: Transaction, endpoint: EndpointKey, now: () => number, limit: number) {
   const { environment, id } = endpoint;
   // Sent together. The target and the deliveries are read once no other process can hold the clock.
   const [, target, rows] = await Promise.all([
@@ -96,21 +85,18 @@ export async function findWaiting(
 export async function claimDue(
   tx: Transaction,
   claimant: Claimant,
-  { endpoint, target, rows }: Waiting,
+  { endpoint, target, rows }: Awaited<ReturnType<typeof findWaiting>>,
   time: ClaimTime,
   limits: ClaimLimits,
 ): Promise<Claim> {
-  if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
+  if (target === undefined) return abandonDeleted(tx, claimant.lease, endpoint, time.now, limits.count);
   if (target.status === "disabled" || isClockHeld(target.clock_held_until, time.now)) return NOTHING;
   return claimRows(tx, claimant, target, rows, { ...time, now: time.now + target.clock_offset }, limits);
 }
 
 export const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
 
-/**
- * Claims an endpoint's deliveries that are due by a time of its environment. Each is attempted when it is due, but not
- * before `now`, the environment's time.
- */
+/** Claims an endpoint's deliveries due by a time of its environment, each attempted then, but not before `now`. */
 export async function claimAt(
   tx: Transaction,
   claimant: Claimant,
@@ -118,12 +104,8 @@ export async function claimAt(
   { dueBy, ...time }: ClaimTime & { dueBy: number },
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const rows = await findDue(tx, {
-    environment: target.environment,
-    endpointId: target.id,
-    dueAt: dueBy,
-    limit: limits.count,
-  });
+  const { environment, id: endpointId } = target;
+  const rows = await findDue(tx, { environment, endpointId, dueAt: dueBy, limit: limits.count });
   return claimRows(tx, claimant, target, rows, time, limits);
 }
 
@@ -158,12 +140,9 @@ async function claimRows(
     claim.lastDue = delivery.next_attempt - target.clock_offset;
   }
   // Sent together. What turns out to have no body is finished in the same transaction, whatever its lease says.
+  const eventIds = admitted.map(({ event_id: id }) => id);
   const [read] = await Promise.all([
-    bodies.read(
-      tx,
-      target.environment,
-      admitted.map(({ event_id: id }) => id),
-    ),
+    bodies.read(tx, target.environment, eventIds),
     setLease(tx, admitted.slice(0, limits.begin), lease, now),
     setLease(tx, [...admitted.slice(limits.begin), ...abandoned], lease, null),
   ]);
@@ -191,13 +170,7 @@ function hasEnded(delivery: QueuedDelivery, now: number): boolean {
   return delivery.first_attempt !== null && !isWithinRetries(delivery.first_attempt, now);
 }
 
-async function abandonDeleted(
-  tx: Transaction,
-  { lease }: Claimant,
-  endpoint: { environment: number; id: string },
-  realNow: number,
-  limit: number,
-): Promise<Claim> {
+async function abandonDeleted(tx: Transaction, lease: Lease, endpoint: EndpointKey, realNow: number, limit: number) {
   const { environment, id: endpointId } = endpoint;
   const { name, clock_offset: offset } = await findEnvironment(tx, environment);
   // The endpoint was not deleted: its sandbox was reset.
@@ -205,22 +178,13 @@ async function abandonDeleted(
   const rows = await findDue(tx, { environment, endpointId, dueAt: Number.MAX_SAFE_INTEGER, limit });
   await setLease(tx, rows, lease, null);
   const at = realNow + offset;
-  const abandoned = rows.map((delivery) =>
-    abandon(delivery, endpointId, lease.token, at, DELETED, { status: "canceled" }),
-  );
+  const then = { status: "canceled" } as const;
+  const abandoned = rows.map((delivery) => abandon(delivery, endpointId, lease.token, at, DELETED, then));
   return { ...NOTHING, abandoned, full: rows.length === limit, lastDue: realNow };
 }
 
-/**
- * Finishes deliveries that waited for disabled endpoints until their retry period was over, at most `limit` of them.
- */
-export async function claimEnded(
-  tx: Transaction,
-  lease: Lease,
-  environment: number,
-  now: number,
-  limit: number,
-): Promise<Finished[]> {
+/** Finishes deliveries, at most `limit`, that waited for disabled endpoints until their retry period was over. */
+export async function claimEnded(tx: Transaction, lease: Lease, environment: number, now: number, limit: number) {
   const startedBefore = retriesEndedBefore(now);
   const beforeId = lowestIdAt("delivery", startedBefore);
   const finished: Finished[] = [];

@@ -7,7 +7,14 @@ import {
   endAdvance,
   findAdvance,
 } from "../storage/clock-advances.ts";
-import { hasLapsedLease, hasLeased, leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-queue.ts";
+import {
+  hasLapsedLease,
+  hasLeased,
+  type Lease,
+  leaseTime,
+  releaseLeases,
+  releaseTokens,
+} from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { findTarget } from "../storage/webhook-endpoints.ts";
 import { AdvanceSlots, type AdvanceTotal, planShares } from "./advance-plan.ts";
@@ -27,10 +34,7 @@ const UNSENT_PAUSE_MILLISECONDS = 1000;
 /** How long a stop keeps trying to record the last outcomes. */
 const GIVE_UP_MILLISECONDS = 2000;
 const MAX_END = 250;
-/**
- * Deliveries that are due but cannot be claimed for this long are left to the worker, because another process holds
- * them.
- */
+/** Due deliveries that cannot be claimed for this long are left to the worker: another process holds them. */
 const EMPTY_MILLISECONDS = 1000;
 
 /** The result of one transaction of the run. */
@@ -143,10 +147,7 @@ export class ClockRun {
     );
   }
 
-  /**
-   * Records finished attempts and begins due ones. Returns undefined if the database could not record them: then call
-   * again.
-   */
+  /** Records finished attempts and begins due ones. Returns undefined if they could not be recorded: call again. */
   async #step(): Promise<Step | undefined> {
     const { background, report } = this.#tools;
     const finished = this.#finished.splice(0);
@@ -223,20 +224,11 @@ export class ClockRun {
     return step;
   }
 
-  async #claim(
-    tx: Transaction,
-    partOf: PartOf,
-    step: Step,
-    inFlight: Map<Job, number>,
-    lease: { token: string; until: number },
-  ): Promise<void> {
+  async #claim(tx: Transaction, partOf: PartOf, step: Step, inFlight: Map<Job, number>, lease: Lease) {
     const { clock } = this.#tools;
-    const shares = await planShares(tx, this.#environment, {
-      begin: this.#begin,
-      endsAt: this.#advance.ends_at,
-      inFlight,
-      slots: this.#slots,
-    });
+    const endsAt = this.#advance.ends_at;
+    const plan = { begin: this.#begin, endsAt, inFlight, slots: this.#slots };
+    const shares = await planShares(tx, this.#environment, plan);
     step.wasDue = shares.size > 0 && !this.#isEmptyForLong();
     const claimant = { opener: this.#tools.opener, lease, bodies: new BodyClaim(this.#tools.bodies, true) };
     for (const [id, { count, dueBy }] of shares) {
@@ -250,9 +242,7 @@ export class ClockRun {
       step.abandoned.push(...claim.abandoned);
     }
     if (shares.size === 0 && inFlight.size === 0) {
-      const environment = this.#environment;
-      const advance = this.#advance;
-      step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, MAX_END)));
+      step.abandoned.push(...(await claimEnded(tx, lease, this.#environment, endsAt, MAX_END)));
     }
     await recordFinished(tx, step.abandoned);
   }

@@ -35,14 +35,11 @@ const QUERIES = 3;
 const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
 /** Why no address was found: there is none, the name servers failed, or they did not respond in time. */
-type DnsFailure = "ENOTFOUND" | "EAI_AGAIN" | "ETIMEOUT";
-
-/** The message contains the reason. */
 export class DnsError extends Error {
   override name = "DnsError";
-  readonly code: DnsFailure;
+  readonly code: "ENOTFOUND" | "EAI_AGAIN" | "ETIMEOUT";
 
-  constructor(code: DnsFailure, message: string) {
+  constructor(code: DnsError["code"], message: string) {
     super(message);
     this.code = code;
   }
@@ -70,7 +67,7 @@ export function createLookup({
     const fromHosts = hosts().get(name);
     if (fromHosts !== undefined) return fromHosts;
     try {
-      return await query(candidatesOf(hostname, search()), { servers, limitMs });
+      return await query(candidatesOf(hostname, search()), servers, limitMs);
     } catch (error) {
       assertDescriptors();
       if (system === undefined || (error instanceof DnsError && error.code === "ETIMEOUT")) throw error;
@@ -92,10 +89,7 @@ export function createLookup({
 }
 
 /** Resolves with the addresses of the first name that has any, IPv4 first. Rejects with DnsError. */
-async function query(
-  names: readonly string[],
-  { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number },
-): Promise<Address[]> {
+async function query(names: readonly string[], servers: readonly string[] | undefined, limitMs: number) {
   // Each lookup has its own resolver, which reads the system's name servers again and can be canceled alone.
   const resolver = new Resolver({ timeout: QUERY_MS, tries: QUERIES });
   if (servers !== undefined) resolver.setServers(servers);
@@ -134,21 +128,16 @@ function askSystem(system: LookupFunction, hostname: string): Promise<Address[]>
   });
 }
 
-interface Search {
-  domains: readonly string[];
-  /** A name with at least this many dots is first tried as it is. */
-  ndots: number;
-}
-
 /** Returns the names to query, in order, as the system's resolver does (resolv.conf(5)). */
-function candidatesOf(hostname: string, { domains, ndots }: Search): string[] {
+function candidatesOf(hostname: string, { domains, ndots }: ReturnType<typeof parseSearch>): string[] {
   if (hostname.endsWith(".")) return [hostname];
   const searched = domains.map((domain) => `${hostname}.${domain}`);
   return hostname.split(".").length - 1 >= ndots ? [hostname, ...searched] : [...searched, hostname];
 }
 
-function parseSearch(text: string): Search {
+function parseSearch(text: string) {
   const [, ownDomain] = /^[^.]+\.(.+)$/.exec(ownName()) ?? [];
+  // A name with at least `ndots` dots is first tried as it is.
   const search = { domains: ownDomain === undefined ? [] : [ownDomain], ndots: 1 };
   for (const line of text.split(/\r?\n/)) {
     const [keyword, ...values] = line

@@ -23,23 +23,11 @@ import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
 import { DeliveryWorker, type RecordTools } from "./worker.ts";
 
-/** Everything that attempts deliveries in this process. */
-export interface DeliveryEngine {
-  start(): Promise<void>;
-  /**
-   * Begins no more attempts. Resolves when those in flight have finished, within their time limit, and are recorded.
-   */
-  stop(): Promise<void>;
-  /** Moves the clocks of sandboxes and attempts what becomes due on the way. */
-  clockAdvancer: TestClockAdvancer;
-}
+type EngineTools = RecordTools & BulkTools & With<"vault"> & { guard: TargetGuard };
 
-export function createDeliveryEngine(
-  tools: RecordTools & BulkTools & With<"vault">,
-  guard: TargetGuard,
-  limits: DeliveryLimits,
-): DeliveryEngine {
-  const { vault, clock, random } = tools;
+/** Creates everything that attempts deliveries in this process. */
+export function createDeliveryEngine(tools: EngineTools, limits: DeliveryLimits) {
+  const { vault, clock, random, guard } = tools;
   const sender = new DeliverySender(guard, clock, random);
   const deliveryTools = {
     ...tools,
@@ -60,10 +48,12 @@ export function createDeliveryEngine(
       overdueCheck.start();
       bulkRunner.start();
     },
+    /** Begins no more attempts. Resolves when those in flight have finished, within their time limit, and are recorded. */
     async stop() {
       await Promise.all([worker.stop(), advancer.stop(), overdueCheck.stop(), bulkRunner.stop()]);
       sender.close();
     },
+    /** Moves the clocks of sandboxes and attempts what becomes due on the way. */
     clockAdvancer: advancer,
   };
 }
@@ -75,10 +65,7 @@ const BULK_PAUSE_MILLISECONDS = 5;
 /** The dependencies of bulk operations. */
 type BulkTools = With<"database" | "clock" | "log" | "background" | "time" | "versions">;
 
-/**
- * Runs bulk operations, a slice of each in turn. They are rows of the database: any process that finds one continues
- * it, one process at a time.
- */
+/** Runs bulk operations, a slice of each in turn. Any process continues those it finds, one process at a time. */
 function createBulkRunner(tools: BulkTools): Periodic {
   return new Periodic(tools, BULK_POLL_MILLISECONDS, async (signal) => {
     let hasMore = true;
@@ -99,17 +86,15 @@ function runSlice(tools: BulkTools, environment: number, id: string): Promise<bo
   return background.write("bulk_operation", database, async (tx, partOf) => {
     if (!(await tx.claim(`bulk ${environment}`))) return false;
     const tenant = await tenantOf(tx, environment);
-    return carryOutSlice(tx, { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) }, id, partOf);
+    const context = { tx, tenant, requestId: null, versions, ...(await time.read(tx, tenant)) };
+    return carryOutSlice(context, id, partOf);
   });
 }
 
 const CHECK_MILLISECONDS = 60_000;
 const CHECKED_ROWS = 250;
 const READ_COMMITTED: WriteOptions = { isolation: "read committed" };
-/**
- * No retry waits longer than this, with some margin. Anything due later was scheduled by a clock that was set back
- * since.
- */
+/** No retry waits longer. Anything due later was scheduled by a clock that was set back since. */
 const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
 /** A first attempt is due at once. One that is due within this time needs no correction. */
 const SOON_MILLISECONDS = 60_000;
@@ -149,10 +134,8 @@ async function rescheduleUnreachable(tools: RecordTools, signal: AbortSignal): P
   const { database, clock } = tools;
   const now = await leaseTime(database, clock.now);
   const latest = now + LONGEST_WAIT_MILLISECONDS;
-  for (const { environment, endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(
-    database,
-    latest,
-  )) {
+  for (const { clock_offset: offset, ...endpoint } of await endpointsDueAfter(database, latest)) {
+    const { environment, endpoint_id: endpointId } = endpoint;
     const request = { environment, endpointId, after: latest + offset, dueAt: now + offset, limit: CHECKED_ROWS };
     await reschedule(tools, signal, { endpoint: endpointId }, (tx) => rescheduleDeliveries(tx, request));
   }

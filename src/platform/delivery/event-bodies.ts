@@ -80,11 +80,7 @@ export class BodyClaim {
   }
 
   /** Returns the body of each event that still exists, read once for all endpoints; undefined for a damaged one. */
-  async read(
-    tx: Transaction,
-    environment: number,
-    eventIds: readonly string[],
-  ): Promise<ReadonlyMap<string, Buffer | undefined>> {
+  async read(tx: Transaction, environment: number, eventIds: readonly string[]) {
     const ids = new Set(eventIds);
     const bodies = new Map<string, Buffer | undefined>();
     // Retained before any await: it could be released meanwhile.

@@ -37,10 +37,7 @@ class LateOutcomesError extends Error {
   override name = "LateOutcomesError";
 }
 
-/**
- * Writes a unit of work that records finished attempts. If some are late, the unit is rolled back and runs again without
- * them, so that they change nothing at all.
- */
+/** Writes a unit that records finished attempts. If some are late, it is rolled back and runs without them. */
 export async function writeAttempts<Result>(
   { background, database }: With<"background" | "database">,
   task: BackgroundTask,
@@ -54,23 +51,16 @@ export async function writeAttempts<Result>(
     if (!(error instanceof LateOutcomesError)) throw error;
   }
   const ids = finished.map(({ outcome }) => outcome.id);
-  const inTime = async (tx: Transaction) => {
+  const write = async (tx: Transaction, partOf: PartOf) => {
     const tokens = await lockLeases(tx, ids);
-    return finished.filter(({ outcome }) => tokens.get(outcome.id) === outcome.token);
+    const inTime = finished.filter(({ outcome }) => tokens.get(outcome.id) === outcome.token);
+    return unit(tx, partOf, inTime);
   };
-  return background.write(task, database, async (tx, partOf) => unit(tx, partOf, await inTime(tx)), options);
+  return background.write(task, database, write, options);
 }
 
-/**
- * Records finished attempts in a unit of `writeAttempts`, and emits the events about the health of their endpoints.
- * Returns the endpoints that were disabled because they are gone.
- */
-export async function recordAttempts(
-  tx: Transaction,
-  finished: readonly Finished[],
-  tools: EmitTools,
-  partOf: PartOf,
-): Promise<string[]> {
+/** Records attempts in a unit of `writeAttempts`, with events about health. Returns endpoints disabled as gone. */
+export async function recordAttempts(tx: Transaction, finished: readonly Finished[], tools: EmitTools, partOf: PartOf) {
   const byEndpoint = outcomesByEndpoint(finished);
   // Sent together; they are executed in order.
   const [recorded, ...mayHaveChanged] = await Promise.all([
@@ -99,7 +89,7 @@ export async function recordAttempts(
 /** The platform itself causes these changes, at the time of their environment. */
 async function contextOf(tx: Transaction, environment: number, { time, versions }: EmitTools): Promise<RequestContext> {
   const tenant = await tenantOf(tx, environment);
-  return { tenant, requestId: null, versions, ...(await time.read(tx, tenant)) };
+  return { tx, tenant, requestId: null, versions, ...(await time.read(tx, tenant)) };
 }
 
 /** Outcomes, and whether an event may report the resulting health. */

@@ -94,9 +94,8 @@ export class DeliverySender {
     const shown = [...headers, ...own.map((text, i) => (i % 2 === 0 ? text : HIDDEN))];
     const requestHeaders = asJson([...shown, "Content-Length", String(payload.length)]);
     this.#poster.post(destination.url, [...headers, ...own], payload, (result) => {
-      const response = attemptResponseOf(result, this.#clock.now());
-      const fraction = this.#random.fraction();
-      ended(response.isUnsent ? undefined : judge(job, at, { response, requestHeaders, fraction }));
+      const isUnsent = result.error !== undefined && isOutOfDescriptors(result.error);
+      ended(isUnsent ? undefined : judge(job, at, result, requestHeaders, this.#clock.now(), this.#random.fraction()));
     });
   }
 
@@ -115,20 +114,23 @@ function asJson(headers: readonly string[]): string {
   return `{${text}}`;
 }
 
-/** Returns what a response means for its delivery. */
+/** Returns what the result of a POST means for its delivery. `now` is real time, `fraction` random. */
 function judge(
   { delivery, token, destination, mayExpire }: Job,
   at: number,
-  { response, requestHeaders, fraction }: { response: AttemptResponse; requestHeaders: string; fraction: number },
+  { status, error, durationMs, headers, excerpt }: PostResult,
+  requestHeaders: string,
+  now: number,
+  fraction: number,
 ): Finished {
-  const { statusCode, error, durationMs, excerpt, retryAfter } = response;
-  const succeeded = isSuccess(statusCode);
-  const isGone = statusCode === GONE;
+  const duration = Math.round(durationMs);
+  const succeeded = isSuccess(status);
+  const isGone = status === GONE;
   const failed = {
     attempts: delivery.attempt_count + 1,
     firstAttempt: delivery.first_attempt ?? at,
-    endedAt: at + durationMs,
-    retryAfter,
+    endedAt: at + duration,
+    retryAfter: status === undefined ? undefined : readRetryAfter(status, headers?.get("retry-after"), now),
   };
   const next = succeeded || isGone ? undefined : nextAttemptAt(failed, fraction, mayExpire);
   return {
@@ -141,12 +143,12 @@ function judge(
       status: succeeded ? "succeeded" : next === undefined ? "failed" : "pending",
       next_attempt: next ?? null,
       at,
-      status_code: statusCode,
-      error: error === null ? null : storableText(error),
-      duration_ms: durationMs,
+      status_code: status ?? null,
+      error: error === undefined ? null : storableText(describeAttemptError(error)),
+      duration_ms: duration,
       request_headers: requestHeaders,
-      response_headers: response.headers === null ? null : storableText(response.headers),
-      response_excerpt: excerpt === null ? null : storableText(excerpt),
+      response_headers: headers === undefined ? null : storableText(shownHeaders(headers)),
+      response_excerpt: excerpt === "" ? null : storableText(excerpt),
     },
     goneUrl: isGone ? destination.target.url : undefined,
   };
@@ -217,34 +219,6 @@ function codeOf(error: Error): string {
   if (error instanceof InvalidResponseError) return "invalid_response";
   const kind = failureKindOf(error);
   return kind === undefined ? "network" : KINDS[kind];
-}
-
-/** The result of an attempt. Without a complete response in time, `error` says why and there is no status. */
-interface AttemptResponse {
-  statusCode: number | null;
-  error: string | null;
-  durationMs: number;
-  /** The response's headers as a JSON object; null without any. */
-  headers: string | null;
-  /** The beginning of the response body as text; null if it had none. */
-  excerpt: string | null;
-  /** The wait that a 429 or 503 requested, in milliseconds. */
-  retryAfter: number | undefined;
-  /** True if no connection could be opened because this process has no file descriptor left. Nothing was sent then. */
-  isUnsent: boolean;
-}
-
-/** Returns what a POST means for its attempt. `now` is real time. */
-function attemptResponseOf({ status, error, durationMs, headers, excerpt }: PostResult, now: number): AttemptResponse {
-  return {
-    statusCode: status ?? null,
-    error: error === undefined ? null : describeAttemptError(error),
-    durationMs: Math.round(durationMs),
-    headers: headers === undefined ? null : shownHeaders(headers),
-    excerpt: excerpt === "" ? null : excerpt,
-    retryAfter: status === undefined ? undefined : readRetryAfter(status, headers?.get("retry-after"), now),
-    isUnsent: error !== undefined && isOutOfDescriptors(error),
-  };
 }
 
 /** Returns the first headers as JSON, as many as fit. */

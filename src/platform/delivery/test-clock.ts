@@ -13,10 +13,7 @@ const POLL_MILLISECONDS = 500;
 /** How often a request checks whether another process has finished the advance. */
 const WATCH_MILLISECONDS = 100;
 
-/**
- * Moves the clocks of sandboxes. An advance is a row in the database, so it survives the process that began it: any
- * process that finds it without a holder continues it.
- */
+/** Moves the clocks of sandboxes. An advance is a row: any process that finds it without a holder continues it. */
 export class TestClockAdvancer {
   readonly #tools: DeliveryTools;
   readonly #periodic: Periodic;
@@ -80,7 +77,7 @@ export class TestClockAdvancer {
       else if (!isClockHeld(until, now)) {
         const holder = this.#newHolder();
         const hold = () =>
-          database.write((tx) => holdClock(tx, environment, { holder }, now), { isolation: "read committed" });
+          database.write((tx) => holdClock(tx, environment, holder, now), { isolation: "read committed" });
         const isHeld = await background.run("clock_advance", { environment }, hold);
         if (isHeld === true) this.#run(environment, number, holder);
       }

@@ -78,36 +78,29 @@ export function missing(kind: IdKind, id: string): never {
   );
 }
 
-/**
- * Returns the row that `find` reads by an ID. Throws ApiError `not_found` if the text is not an ID of the kind, or
- * there is no row.
- */
+/** Returns the row that `find` reads by an ID. Throws ApiError `not_found` without one, or if the ID is malformed. */
 export async function existing<Row>(kind: IdKind, id: string, find: () => Promise<Row | undefined>): Promise<Row> {
   assertId(kind, id);
   return (await find()) ?? missing(kind, id);
 }
 
-/** How the objects of a kind are read, as the API shows them. */
-export interface Reads<Shown> {
-  /** Throws ApiError `not_found`. */
-  get: (queries: Queries, tenant: Tenant, id: string) => Promise<Shown>;
-  page: (queries: Queries, tenant: Tenant, page: PageRequest) => Promise<Shown[]>;
-}
-
-/** Returns how the objects of a kind are read, shown or as a `row`. */
-export function readsOf<Row, Shown>(
+/** Returns how the objects of a kind are read, shown as the API does or as a `row`. Throws ApiError `not_found`. */
+export function readsOf<Row extends { environment: number | null; id: string }, Shown>(
   kind: IdKind,
   rows: Rows<Row>,
   show: (row: Row, tenant: Tenant) => Shown,
-): Reads<Shown> & { row: (queries: Queries, tenant: Tenant, id: string) => Promise<Row> } {
+) {
   const row = (queries: Queries, { environment }: Tenant, id: string) =>
     existing(kind, id, () => rows.find(queries, environment, id));
   return {
     row,
-    get: async (queries, tenant, id) => show(await row(queries, tenant, id), tenant),
-    page: async (queries, tenant, page) => (await rows.list(queries, page)).map((one) => show(one, tenant)),
+    get: async (queries: Queries, tenant: Tenant, id: string) => show(await row(queries, tenant, id), tenant),
+    page: async (queries: Queries, tenant: Tenant, page: PageRequest) =>
+      (await rows.list(queries, page)).map((one) => show(one, tenant)),
   };
 }
+
+export type Reads<Shown> = Omit<ReturnType<typeof readsOf<never, Shown>>, "row">;
 
 /** Throws ApiError `not_found` for text that is not an ID of the kind, before it reaches the database. */
 export function assertId(kind: IdKind, id: string): void {

@@ -8,7 +8,7 @@ import { type AddressRange, covers, parseRange } from "../../network/addresses.t
 import { ApiError, insufficientScope, invalidFields, readsOf } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import type { With } from "../tools.ts";
-import { type ApiKeyRow, apiKeyRows, insertApiKey, revokeApiKey, updateApiKey } from "../storage/api-keys.ts";
+import { type ApiKeyRow, apiKeyRows, revokeApiKey } from "../storage/api-keys.ts";
 import type { Transaction } from "../storage/database.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 
@@ -39,20 +39,14 @@ export async function createFullKey(
  * Creates a key. What is omitted defaults to what the creator has: all of its scopes, its address ranges, its expiry. A
  * key with named scopes is a restricted key. Throws ApiError 403 if it would exceed its creator's permissions.
  */
-export async function createApiKey(
-  tx: Transaction,
-  tools: SecretTools,
-  context: RequestContext,
-  creator: Creator,
-  input: ApiKeyCreate,
-): Promise<ApiKey> {
+export async function createApiKey(tools: SecretTools, context: RequestContext, creator: Creator, input: ApiKeyCreate) {
   const scopes = input.scopes ?? creator.scopes;
   const ranges = input.ip_allowlist ?? [...creator.ipAllowlist];
   const expiresAt = endOf(input, creator, context.now);
   assertWithin(creator, { scopes, ipAllowlist: ranges, expiresAt });
   const isFull = input.scopes === undefined && SCOPES.every((scope) => scopes.includes(scope));
   return toNewApiKey(
-    await store(tx, tools, context.tenant.name, {
+    await store(context.tx, tools, context.tenant.name, {
       id: context.newId("api_key"),
       environment: context.tenant.environment,
       ...storedFields("api_key", { ...input, scopes: inOrder(scopes), ip_allowlist: ranges }),
@@ -65,40 +59,19 @@ export async function createApiKey(
   );
 }
 
-/**
- * Revokes a key and returns another with the same permissions. Throws ApiError `key_not_usable`, or 403 as creation
- * does.
- */
-export async function rollApiKey(
-  tx: Transaction,
-  tools: SecretTools,
-  context: RequestContext,
-  creator: Creator,
-  id: string,
-): Promise<ApiKey> {
-  const { tenant, now } = context;
-  const old = await findUsable(tx, context, id);
+/** Revokes a key and returns another with the same permissions. Throws ApiError `key_not_usable`, or as creation. */
+export async function rollApiKey(tools: SecretTools, context: RequestContext, creator: Creator, id: string) {
+  const { tx, tenant, now } = context;
+  const old = await findUsable(context, id);
   assertWithin(creator, boundsOf(old));
   await revokeApiKey(tx, id, now, "rolled");
-  const { name, kind, scopes, ip_allowlist, expires_at } = old;
-  const { environment } = tenant;
-  const created_by = creatorOf(creator);
-  const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment, created: now, created_by };
-  return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: context.newId("api_key") }), tenant);
+  const fresh = { ...old, id: context.newId("api_key"), created: now, created_by: creatorOf(creator) };
+  return toNewApiKey(await store(tx, tools, tenant.name, fresh), tenant);
 }
 
-/**
- * Changes what is given. Throws ApiError `key_not_usable`, `invalid_request`, or 403 if the key as it would be exceeds
- * its editor's permissions.
- */
-export async function changeApiKey(
-  tx: Transaction,
-  context: RequestContext,
-  creator: Creator,
-  id: string,
-  input: ApiKeyUpdate,
-): Promise<ApiKey> {
-  const row = await findUsable(tx, context, id);
+/** Changes what is given. Throws ApiError `key_not_usable`, `invalid_request`, or 403 beyond the editor's rights. */
+export async function changeApiKey(context: RequestContext, creator: Creator, id: string, input: ApiKeyUpdate) {
+  const row = await findUsable(context, id);
   const { scopes, expires_at: expiry } = input;
   if (scopes !== undefined && row.kind === "secret_key") {
     const detail = "cannot be changed: a full-access key has all scopes. Create a restricted key instead";
@@ -108,7 +81,7 @@ export async function changeApiKey(
   Object.assign(row, storedChanges("api_key", given));
   if (expiry !== undefined) row.expires_at = endOf(input, creator, context.now);
   assertWithin(creator, boundsOf(row));
-  await updateApiKey(tx, row);
+  await apiKeyRows.update(context.tx, row);
   return toApiKey(row, context.tenant);
 }
 
@@ -117,7 +90,7 @@ function inOrder(scopes: readonly Scope[]): Scope[] {
 }
 
 /** Throws ApiError `not_found`, or `key_not_usable` for a key that is revoked or has expired. */
-async function findUsable(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKeyRow> {
+async function findUsable({ tx, tenant, now }: RequestContext, id: string): Promise<ApiKeyRow> {
   const row = await apiKeys.row(tx, tenant, id);
   if (row.revoked_at === null && (row.expires_at === null || row.expires_at > now)) return row;
   const state = row.revoked_at === null ? "has expired" : "is revoked";
@@ -129,7 +102,7 @@ function boundsOf({ scopes, ip_allowlist: ranges, expires_at: expiresAt }: ApiKe
 }
 
 /** Revokes a key permanently. A revoked key stays as it is. */
-export async function endApiKey(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKey> {
+export async function endApiKey({ tx, tenant, now }: RequestContext, id: string): Promise<ApiKey> {
   await apiKeys.row(tx, tenant, id);
   await revokeApiKey(tx, id, now, "revoked");
   return apiKeys.get(tx, tenant, id);
@@ -152,12 +125,7 @@ function creatorOf({ user, credential }: Creator): string {
 
 type NewKey = Omit<ApiKeyRow, "digest" | "prefix" | "last4" | "last_used" | "revoked_at" | "revoked_reason">;
 
-async function store(
-  tx: Transaction,
-  { vault, random }: SecretTools,
-  environment: Environment,
-  key: NewKey,
-): Promise<{ row: ApiKeyRow; secret: string }> {
+async function store(tx: Transaction, { vault, random }: SecretTools, environment: Environment, key: NewKey) {
   const start = key.kind === "secret_key" ? "sk" : "rk";
   const prefix: CredentialPrefix = `${start}_${environment}_`;
   const secret = formatCredential(prefix, random.bytes(32));
@@ -169,7 +137,7 @@ async function store(
     revoked_at: null,
     revoked_reason: null,
   };
-  await insertApiKey(tx, row);
+  await apiKeyRows.insert(tx, row);
   return { row, secret };
 }
 
@@ -205,9 +173,7 @@ interface Bounds {
   expiresAt: number | null;
 }
 
-/**
- * The credential that creates a key. An access token has neither ranges nor expiry, since the key belongs to its user.
- */
+/** The credential that creates a key. An access token has neither ranges nor expiry: the key is its user's. */
 interface Creator extends Bounds {
   credential: { id: string };
   user: { id: string } | null;

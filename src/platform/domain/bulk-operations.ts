@@ -13,20 +13,15 @@ import {
   countDeliveries,
   countEvents,
   endpointDeliveriesOf,
-  insertBulkOperation,
   nextDeliveries,
   nextEvents,
-  updateBulkOperation,
 } from "../storage/bulk-operations.ts";
 import { createdRangeOf, idRangeOf, newestId } from "../storage/page.ts";
 import type { PartOf, Transaction } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { endpointRows } from "../storage/webhook-endpoints.ts";
 
-/**
- * Maximum number of objects that one slice reads, and of rows that it writes before its last object: few enough not to
- * delay other requests.
- */
+/** How many objects a slice reads, and rows it writes before its last object: few enough not to delay requests. */
 const MAX_SCANNED = 500;
 const MAX_WRITTEN = 100;
 /** Sent to one endpoint, so that others do not miss it. */
@@ -35,23 +30,17 @@ const PING = "webhook_endpoint.ping";
 /** Of an operation on missed events, with what the endpoint subscribed to when it was created. */
 type StoredFilters = BulkFilters & { subscriptions?: string[] };
 
-/**
- * Creates an operation on all objects that match now. With `dry_run` it is only counted and not stored. Throws ApiError
- * `invalid_request`.
- */
+/** Creates an operation on all objects that match now; `dry_run` only counts them. Throws ApiError. */
 export async function createBulkOperation(
-  tx: Transaction,
   context: RequestContext,
   type: BulkType,
   { dry_run: isDryRun = false, ...filters }: BulkFilters & { dry_run?: boolean },
 ): Promise<BulkOperation> {
-  const { tenant, now } = context;
+  const { tx, tenant, now } = context;
   const { environment } = tenant;
   const { endpoint } = filters;
   const receiver = endpoint === undefined ? undefined : await endpointRows.find(tx, environment, endpoint);
-  if (endpoint !== undefined && receiver === undefined) {
-    throw unknownReference("endpoint", "endpoint", endpoint);
-  }
+  if (endpoint !== undefined && receiver === undefined) throw unknownReference("endpoint", "endpoint", endpoint);
   if (filters.missed === true && receiver === undefined) {
     throw invalidFields([{ pointer: "/endpoint", code: "incomplete", detail: "is required with missed" }]);
   }
@@ -93,7 +82,7 @@ export async function createBulkOperation(
   row.total = await (kind === "delivery" ? countDeliveries : countEvents)(tx, rangeOf(row));
   if (row.total === 0) end(row, "succeeded", now);
   if (isDryRun) return { ...toBulkOperation(row, tenant), id: null };
-  await insertBulkOperation(tx, row);
+  await bulkOperationRows.insert(tx, row);
   return toBulkOperation(row, tenant);
 }
 
@@ -108,27 +97,21 @@ async function endOfRange(tx: Transaction, environment: number, kind: "delivery"
 }
 
 /** Cancels an operation. Completed work is not undone. An operation that has ended is unchanged. */
-export async function cancelBulkOperation(tx: Transaction, context: RequestContext, id: string) {
+export async function cancelBulkOperation(context: RequestContext, id: string) {
+  const { tx } = context;
   const row = await bulkOperations.row(tx, context.tenant, id);
   if (row.status === "running") {
     end(row, "canceled", context.now);
-    await updateBulkOperation(tx, row);
+    await bulkOperationRows.update(tx, row);
   }
   return toBulkOperation(row, context.tenant);
 }
 
 export const bulkOperations = readsOf("bulk_operation", bulkOperationRows, toBulkOperation);
 
-/**
- * Carries out the next part of a running operation. Its progress is stored with its effects, so that a crash neither
- * repeats nor skips one. Returns whether there is more to do.
- */
-export async function carryOutSlice(
-  tx: Transaction,
-  context: RequestContext,
-  id: string,
-  partOf: PartOf,
-): Promise<boolean> {
+/** Carries out a part of an operation, with its progress: a crash repeats and skips none. Returns if there is more. */
+export async function carryOutSlice(context: RequestContext, id: string, partOf: PartOf) {
+  const { tx } = context;
   const { environment } = context.tenant;
   const row = await bulkOperationRows.find(tx, environment, id);
   if (row?.status !== "running") return false;
@@ -140,21 +123,18 @@ export async function carryOutSlice(
     if (written >= MAX_WRITTEN) break;
     row.position = item;
     if (range.types?.includes(type) === false) continue;
-    const carriedOut = await partOf(item, () =>
-      carryOut(tx, { ...context, requestId: row.request_id }, row, range, item),
-    );
+    const carriedOut = await partOf(item, () => carryOut({ ...context, requestId: row.request_id }, row, range, item));
     if (carriedOut === undefined) countFailed(row, `${item}: internal error. The platform has logged the cause.`);
     written += carriedOut ?? 1;
   }
   const isOver = written < MAX_WRITTEN && found.length < MAX_SCANNED;
   if (isOver) end(row, "succeeded", context.now);
-  await updateBulkOperation(tx, row);
+  await bulkOperationRows.update(tx, row);
   return !isOver;
 }
 
 /** Retries or replays one object, unless it does not belong to the operation. Returns how many rows that wrote. */
 async function carryOut(
-  tx: Transaction,
   context: RequestContext,
   row: BulkOperationRow,
   { environment, endpointId, status, isMissed }: BulkRange,
@@ -162,11 +142,11 @@ async function carryOut(
 ): Promise<number> {
   let written = 1;
   try {
-    if (row.type === "deliveries.retry") await retryDelivery(tx, context, item);
+    if (row.type === "deliveries.retry") await retryDelivery(context, item);
     else {
       let endpoints = endpointId === undefined ? undefined : [endpointId];
       if (status !== undefined || isMissed) {
-        const deliveries = await endpointDeliveriesOf(tx, environment, item);
+        const deliveries = await endpointDeliveriesOf(context.tx, environment, item);
         const selected = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
         if (isMissed && selected.length > 0) return 0;
         if (status !== undefined && !selected.some((one) => one.status === status)) return 0;
@@ -174,7 +154,7 @@ async function carryOut(
         const latest = new Map(selected.map((one) => [one.endpoint_id, one.status]));
         if (!isMissed) endpoints = [...latest].filter(([, current]) => current === status).map(([id]) => id);
       }
-      if (endpoints?.length !== 0) written += (await replayEvent(tx, context, item, endpoints)).deliveries.length;
+      if (endpoints?.length !== 0) written += (await replayEvent(context, item, endpoints)).deliveries.length;
     }
     row.done += 1;
   } catch (error) {
@@ -214,24 +194,20 @@ function rangeOf(row: BulkOperationRow): BulkRange {
 }
 
 function toBulkOperation(row: BulkOperationRow, tenant: Tenant): BulkOperation {
+  const { id, type, status, total, done, failed, last_error } = row;
   const filters = JSON.parse(row.filters) as BulkFilters;
+  const { endpoint = null, type: of = null, missed = null, created_after = null, created_before = null } = filters;
+  const range = { endpoint, type: of, status: rangeOf(row).status ?? null, missed, created_after, created_before };
   return {
-    id: row.id,
+    id,
     object: "bulk_operation",
-    type: row.type,
-    status: row.status,
-    filters: {
-      endpoint: filters.endpoint ?? null,
-      type: filters.type ?? null,
-      status: rangeOf(row).status ?? null,
-      missed: filters.missed ?? null,
-      created_after: filters.created_after ?? null,
-      created_before: filters.created_before ?? null,
-    },
-    total: row.total,
-    done: row.done,
-    failed: row.failed,
-    last_error: row.last_error,
+    type,
+    status,
+    filters: range,
+    total,
+    done,
+    failed,
+    last_error,
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),
     ended_at: row.ended_at === null ? null : formatTimestamp(row.ended_at),

@@ -77,11 +77,11 @@ export async function deliveriesOfNamed(
 }
 
 /**
- * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of
- * retries. Throws ApiError
+ * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of retries. Throws ApiError
  * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
  */
-export async function retryDelivery(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
+export async function retryDelivery(context: RequestContext, id: string): Promise<Delivery> {
+  const { tx } = context;
   const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
   if (row.endpoint_id === null) {
     throw notRetryable(id, `it was sent to a listener; replay the event ${row.event_id} instead`);
@@ -89,10 +89,8 @@ export async function retryDelivery(tx: Transaction, context: RequestContext, id
   if (row.status === "succeeded")
     throw notRetryable(id, `it has succeeded; replay the event ${row.event_id} to send it again`);
   if (row.endpoint_status === null) {
-    throw new ApiError(
-      "endpoint_deleted",
-      `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`,
-    );
+    const detail = `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`;
+    throw new ApiError("endpoint_deleted", detail);
   }
   if (row.endpoint_status === "disabled") throw endpointDisabled(row.endpoint_id);
   if ((await findEventToDeliver(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);
@@ -102,7 +100,8 @@ export async function retryDelivery(tx: Transaction, context: RequestContext, id
 }
 
 /** Cancels a pending delivery: it is not attempted any more. Throws ApiError `delivery_not_cancelable`. */
-export async function cancelPending(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
+export async function cancelPending(context: RequestContext, id: string): Promise<Delivery> {
+  const { tx } = context;
   const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
   if (row.status !== "canceled" && !(await cancelDelivery(tx, id))) {
     const detail = `The delivery ${id} cannot be canceled: it has ${row.status}.`;
@@ -160,21 +159,16 @@ function headersOf(json: string | null): Record<string, string> | null {
  * enabled one that subscribes to it, and to listeners and event streams. Throws ApiError `event_expired` if it is older,
  * and `invalid_request` or `endpoint_disabled` if none of the endpoints can get it.
  */
-export async function replayEvent(
-  tx: Transaction,
-  context: RequestContext,
-  id: string,
-  endpointIds?: readonly string[],
-): Promise<{ type: string; deliveries: string[] }> {
-  const { tenant, now, newId } = context;
+export async function replayEvent(context: RequestContext, id: string, endpointIds?: readonly string[]) {
+  const { tx, tenant, now, newId } = context;
   assertId("event", id);
   // The ID contains its time, so a removed event is known to have expired.
   if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
   const event = (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
   const deliveries =
     endpointIds === undefined
-      ? await deliverToAll(tx, context, event)
-      : await deliverTo(tx, context, event, await enabledAmong(tx, tenant.environment, endpointIds));
+      ? await deliverToAll(context, event)
+      : await deliverTo(context, event, await enabledAmong(tx, tenant.environment, endpointIds));
   const row = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
   await insertReplay(tx, row);
   tx.notify("events");

@@ -7,7 +7,7 @@ import type { Static } from "typebox";
 import type { DamagedEvent, EventListQuery } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import type { Queries } from "../storage/database.ts";
 import { insertDeliveries } from "../storage/deliveries.ts";
 import {
   type EventPage,
@@ -36,36 +36,26 @@ export interface DomainEvent {
  * event and the deliveries become durable together. `exceptId` names an endpoint that gets no delivery. Returns the
  * event's row.
  */
-export async function emit(
-  tx: Transaction,
-  context: RequestContext,
-  domainEvent: DomainEvent,
-  exceptId?: string,
-): Promise<EventRow> {
+export async function emit(context: RequestContext, domainEvent: DomainEvent, exceptId?: string) {
   // Sent together, so that neither waits for the other's result.
   const [event, endpoints] = await Promise.all([
-    writeEvent(tx, context, domainEvent),
-    enabledEndpoints(tx, context.tenant.environment),
+    writeEvent(context, domainEvent),
+    enabledEndpoints(context.tx, context.tenant.environment),
   ]);
   const others = endpoints.filter(({ id }) => id !== exceptId);
-  await deliverToSubscribers(tx, context, event, others);
+  await deliverToSubscribers(context, event, others);
   return event;
 }
 
 /** Writes the event and its delivery to one endpoint, even if the endpoint does not subscribe to it. */
-export async function emitTo(
-  tx: Transaction,
-  context: RequestContext,
-  domainEvent: DomainEvent,
-  endpointId: string,
-): Promise<EventRow> {
-  const event = await writeEvent(tx, context, domainEvent);
-  await deliverTo(tx, context, event, [endpointId]);
+export async function emitTo(context: RequestContext, domainEvent: DomainEvent, endpointId: string) {
+  const event = await writeEvent(context, domainEvent);
+  await deliverTo(context, event, [endpointId]);
   return event;
 }
 
-async function writeEvent(tx: Transaction, context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
-  const { tenant, now, versions } = context;
+async function writeEvent(context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
+  const { tx, tenant, now, versions } = context;
   const { type, object, previous } = domainEvent;
   const id = context.newId("event");
   const envelope = versions.event(tenant.account.version, {
@@ -90,32 +80,19 @@ function relatedId({ id }: Record<string, unknown>): string | null {
 }
 
 /** Creates a delivery for each enabled endpoint that subscribes to the event. Returns their IDs. */
-export async function deliverToAll(tx: Transaction, context: RequestContext, event: EventRow): Promise<string[]> {
-  return deliverToSubscribers(tx, context, event, await enabledEndpoints(tx, context.tenant.environment));
+export async function deliverToAll(context: RequestContext, event: EventRow): Promise<string[]> {
+  return deliverToSubscribers(context, event, await enabledEndpoints(context.tx, context.tenant.environment));
 }
 
-function deliverToSubscribers(
-  tx: Transaction,
-  context: RequestContext,
-  event: EventRow,
-  endpoints: readonly SubscribedEndpoint[],
-): Promise<string[]> {
+function deliverToSubscribers(context: RequestContext, event: EventRow, endpoints: readonly SubscribedEndpoint[]) {
   const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
-  return deliverTo(
-    tx,
-    context,
-    event,
-    subscribed.map(({ id }) => id),
-  );
+  const ids = subscribed.map(({ id }) => id);
+  return deliverTo(context, event, ids);
 }
 
 /** Creates a delivery of the event to each endpoint, due now. Returns their IDs. */
-export async function deliverTo(
-  tx: Transaction,
-  { tenant, now, newId }: RequestContext,
-  event: EventRow,
-  endpointIds: readonly string[],
-): Promise<string[]> {
+export async function deliverTo(context: RequestContext, event: EventRow, endpointIds: readonly string[]) {
+  const { tx, tenant, now, newId } = context;
   if (endpointIds.length === 0) return [];
   const rows = endpointIds.map((endpointId) => ({
     id: newId("delivery"),
@@ -139,17 +116,10 @@ export async function getEvent(queries: Queries, tenant: Tenant, id: string): Pr
   return await existing("event", id, () => findEvent(queries, tenant.environment, id));
 }
 
-/**
- * How long a page waits for transactions in flight, in steps. The caller's own event may only be listed after theirs.
- */
+/** How long a page waits for transactions in flight, in steps: the caller's own event is listed after theirs. */
 const WAITS_MS = [2, 4, 8, 16, 32, 64];
 
-export async function pageOfEvents(
-  queries: Queries,
-  clock: Clock,
-  page: PageRequest,
-  filters: EventListQuery,
-): Promise<EventPage["rows"]> {
+export async function pageOfEvents(queries: Queries, clock: Clock, page: PageRequest, filters: EventListQuery) {
   const types = typesOf(filters);
   const objectIds = filters.related === undefined ? undefined : [filters.related];
   const read = () => listEvents(queries, page, { types, objectIds });
@@ -189,10 +159,10 @@ function toDamaged({ id, type, created }: EventListRow): Static<typeof DamagedEv
 }
 
 /** Creates an event on request (sandbox). `data` is the envelope's data, or the resource itself. */
-export function emitByHand(tx: Transaction, context: RequestContext, type: EventType, data: Record<string, unknown>) {
+export function emitByHand(context: RequestContext, type: EventType, data: Record<string, unknown>) {
   const { object, previous } = data;
-  if (!isRecord(object)) return emit(tx, context, { type, object: data });
-  return emit(tx, context, { type, object, ...(isRecord(previous) ? { previous } : {}) });
+  if (!isRecord(object)) return emit(context, { type, object: data });
+  return emit(context, { type, object, ...(isRecord(previous) ? { previous } : {}) });
 }
 
 /** Resources that events are about. */

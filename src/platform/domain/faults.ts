@@ -11,11 +11,11 @@ import {
   deleteFault,
   deleteFaults,
   type FaultRow,
-  findFault,
+  faultRows,
   insertFault,
   listFaults,
 } from "../storage/faults.ts";
-import { ApiError, existing, invalidFields } from "./api-error.ts";
+import { ApiError, invalidFields, readsOf } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** Operations that requests with faults can still use to remove them, and those of the dashboard's sessions. */
@@ -24,7 +24,7 @@ const FAULTABLE = OPERATIONS.filter(
 );
 
 /** Adds a fault to the sandbox. Throws ApiError for a fault that could not apply to any request. */
-export async function createFault(tx: Transaction, context: RequestContext, input: FaultCreate): Promise<Fault> {
+export async function createFault(context: RequestContext, input: FaultCreate): Promise<Fault> {
   const errors = [...problemsOfMatch(input.match), ...problemsOfEffect(input)];
   if (errors.length > 0) throw invalidFields(errors);
   const row: FaultRow = {
@@ -40,7 +40,7 @@ export async function createFault(tx: Transaction, context: RequestContext, inpu
     injected: 0,
     created: context.now,
   };
-  if (await insertFault(tx, row, LIMITS.maxFaults)) return toFault(row);
+  if (await insertFault(context.tx, row, LIMITS.maxFaults)) return toFault(row);
   throw new ApiError("fault_limit", `The sandbox has ${LIMITS.maxFaults} faults, which is the maximum. Remove some.`);
 }
 
@@ -100,10 +100,7 @@ function isMatch(pattern: string, path: string): boolean {
   });
 }
 
-/**
- * Returns the first fault that matches a request, and counts it. Even with several processes, no fault applies more
- * often than its limit.
- */
+/** Returns the first fault that matches a request, and counts it: none applies more often than its limit. */
 export async function faultFor(
   { database, random }: With<"database" | "random">,
   { environment }: Tenant,
@@ -128,13 +125,11 @@ export async function allFaults(queries: Queries, { environment }: Tenant): Prom
   return { object: "list", data: (await listFaults(queries, environment)).map(toFault) };
 }
 
-export async function getFault(queries: Queries, { environment }: Tenant, id: string): Promise<Fault> {
-  return toFault(await existing("fault", id, () => findFault(queries, environment, id)));
-}
+export const faults = readsOf("fault", faultRows, toFault);
 
-export async function removeFault(tx: Transaction, { environment }: Tenant, id: string) {
-  await existing("fault", id, () => findFault(tx, environment, id));
-  await deleteFault(tx, environment, id);
+export async function removeFault(tx: Transaction, tenant: Tenant, id: string) {
+  await faults.row(tx, tenant, id);
+  await deleteFault(tx, tenant.environment, id);
   return { id, object: "fault" as const, deleted: true as const };
 }
 
@@ -146,18 +141,7 @@ export async function removeFaults(tx: Transaction, tenant: Tenant): Promise<Fau
 }
 
 function toFault(row: FaultRow): Fault {
-  const { id, method, path, effect, status, delay_ms, rate, times, injected, created } = row;
-  return {
-    id,
-    object: "fault",
-    match: { method: method as Fault["match"]["method"], path },
-    effect,
-    status,
-    delay_ms,
-    rate,
-    times,
-    injected,
-    livemode: false,
-    created: formatTimestamp(created),
-  };
+  const { environment: _, id, method, path, created, ...effect } = row;
+  const match = { method: method as Fault["match"]["method"], path };
+  return { id, object: "fault", match, ...effect, livemode: false, created: formatTimestamp(created) };
 }

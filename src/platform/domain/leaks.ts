@@ -59,10 +59,7 @@ export async function endLeaked(
   return leaks.map(({ token }) => real.has(token));
 }
 
-async function findEndings(
-  queries: Queries,
-  reported: readonly { kind: CredentialKind; digest: Buffer }[],
-): Promise<Map<string, Ending>> {
+async function findEndings(queries: Queries, reported: readonly { kind: CredentialKind; digest: Buffer }[]) {
   const endings = new Map<string, Ending>();
   const digestsOf = (...kinds: CredentialKind[]) =>
     reported.filter(({ kind }) => kinds.includes(kind)).map(({ digest }) => digest);

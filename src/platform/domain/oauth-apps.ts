@@ -1,16 +1,13 @@
 import { formatCredential } from "../../contract/credentials.ts";
 import type { OAuthApp, OAuthAppCreate, OAuthAppUpdate } from "../../contract/schemas/oauth-app.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Transaction } from "../storage/database.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 import {
-  deleteOAuthApp,
   insertOAuthApp,
   type ListedApp,
   type OAuthAppRow,
   oauthAppRows,
   setClientSecret,
-  updateOAuthApp,
 } from "../storage/oauth-apps.ts";
 import { ApiError, readsOf, shorten } from "./api-error.ts";
 import type { SecretTools } from "./api-keys.ts";
@@ -19,12 +16,8 @@ import { LIMITS } from "../../contract/limits.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 
 /** Registers an app. A public app has no secret: PKCE alone protects it. */
-export async function createOAuthApp(
-  tx: Transaction,
-  tools: SecretTools,
-  { tenant, now, newId }: RequestContext,
-  input: OAuthAppCreate,
-): Promise<OAuthApp> {
+export async function createOAuthApp(tools: SecretTools, context: RequestContext, input: OAuthAppCreate) {
+  const { tx, tenant, now, newId } = context;
   const isPublic = input.public ?? false;
   const secret = isPublic ? null : newSecret(tools);
   const row: OAuthAppRow = {
@@ -38,25 +31,15 @@ export async function createOAuthApp(
   return { ...toOAuthApp({ ...row, authorized_users: 0 }, tenant), client_secret: secret };
 }
 
-export async function changeOAuthApp(
-  tx: Transaction,
-  { tenant }: RequestContext,
-  id: string,
-  input: OAuthAppUpdate,
-): Promise<OAuthApp> {
+export async function changeOAuthApp({ tx, tenant }: RequestContext, id: string, input: OAuthAppUpdate) {
   const before = await oauthApps.row(tx, tenant, id);
   const after: ListedApp = { ...before, ...storedChanges("oauth_app", input) };
-  await updateOAuthApp(tx, after);
+  await oauthAppRows.update(tx, after);
   return toOAuthApp(after, tenant);
 }
 
 /** The old secret stops working at once. Throws ApiError `app_is_public`. */
-export async function rotateClientSecret(
-  tx: Transaction,
-  tools: SecretTools,
-  { tenant }: RequestContext,
-  id: string,
-): Promise<OAuthApp> {
+export async function rotateClientSecret(tools: SecretTools, { tx, tenant }: RequestContext, id: string) {
   const row = await oauthApps.row(tx, tenant, id);
   if (row.public === 1) throw new ApiError("app_is_public", `The app ${id} is public: it has no secret to rotate.`);
   const secret = newSecret(tools);
@@ -64,10 +47,10 @@ export async function rotateClientSecret(
   return { ...toOAuthApp(row, tenant), client_secret: secret };
 }
 
-/** Deletes an app and revokes all its grants. */
-export async function removeOAuthApp(tx: Transaction, { tenant }: RequestContext, id: string) {
+/** Deletes an app with all its grants and tokens. */
+export async function removeOAuthApp({ tx, tenant }: RequestContext, id: string) {
   await oauthApps.row(tx, tenant, id);
-  await deleteOAuthApp(tx, tenant.environment, id);
+  await oauthAppRows.remove(tx, tenant.environment, id);
   return { id, object: "oauth_app" as const, deleted: true as const };
 }
 
@@ -92,14 +75,9 @@ function toOAuthApp(row: ListedApp, tenant: Tenant): OAuthApp {
 }
 
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
-/**
- * Names, IPv4 and IPv6 addresses. URLs allow more characters in a host, such as `;` and `,`, which end a directive of
- * the CSP.
- */
+/** Names, IPv4 and IPv6 addresses. URLs also allow `;` and `,` in a host, which end a directive of the CSP. */
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
-/**
- * A redirect to an address of this machine, whose port may vary (RFC 8252 7.3). `localhost` is a name, not an address.
- */
+/** A redirect to an address of this machine, whose port may vary (RFC 8252 7.3); `localhost` is a name. */
 const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
 
 /**

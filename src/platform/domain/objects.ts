@@ -48,12 +48,8 @@ type Input = Readonly<Record<string, unknown>>;
  * Creates an object in its initial status and emits `<kind>.created`. Throws ApiError `invalid_request` if it refers to
  * an object that does not exist, and the code of `takenCodeOf` if another object has the value of a unique field.
  */
-export async function createObject(
-  tx: Transaction,
-  context: RequestContext,
-  kind: ObjectKind,
-  input: Input,
-): Promise<ApiObject> {
+export async function createObject(context: RequestContext, kind: ObjectKind, input: Input) {
+  const { tx } = context;
   const { environment } = context.tenant;
   const row: ObjectRow = {
     environment,
@@ -71,7 +67,7 @@ export async function createObject(
   }
   await obeyRule(tx, kind, row);
   const object = toObject(kind, row, context.tenant);
-  await emit(tx, context, { type: `${kind}.created` as EventType, object });
+  await emit(context, { type: `${kind}.created` as EventType, object });
   return object;
 }
 
@@ -79,14 +75,8 @@ export async function createObject(
  * Changes the given fields, merges the metadata, and emits `<kind>.updated` with the old values. An update that changes
  * nothing emits nothing. Throws the same errors as `createObject`, and ApiError `not_found`.
  */
-export async function updateObjectFields(
-  tx: Transaction,
-  context: RequestContext,
-  kind: ObjectKind,
-  id: string,
-  input: Input,
-): Promise<ApiObject> {
-  const { tenant } = context;
+export async function updateObjectFields(context: RequestContext, kind: ObjectKind, id: string, input: Input) {
+  const { tx, tenant } = context;
   const before = await existingObject(tx, tenant, kind, id);
   const after: ObjectRow = { ...before };
   for (const [name, field] of inputFieldsOf(kind)) {
@@ -101,29 +91,26 @@ export async function updateObjectFields(
   await assertReferences(tx, kind, after, before);
   await updateObject(tx, kind, after);
   await obeyRule(tx, kind, after, before);
-  await emit(tx, context, { type: `${kind}.updated` as EventType, object, previous });
+  await emit(context, { type: `${kind}.updated` as EventType, object, previous });
   return object;
 }
 
 /** Deletes an object and emits `<kind>.deleted`. Throws ApiError `not_found`. */
-export async function removeObject(tx: Transaction, context: RequestContext, kind: ObjectKind, id: string) {
+export async function removeObject(context: RequestContext, kind: ObjectKind, id: string) {
+  const { tx } = context;
   const row = await existingObject(tx, context.tenant, kind, id);
   await deleteObject(tx, kind, context.tenant.environment, id);
-  await emit(tx, context, { type: `${kind}.deleted` as EventType, object: toObject(kind, row, context.tenant) });
+  await emit(context, { type: `${kind}.deleted` as EventType, object: toObject(kind, row, context.tenant) });
   return { id, object: kind, deleted: true as const };
 }
 
-/**
- * Moves an object from its initial status to the action's, and emits the event of that status. Throws ApiError
- * `not_found`, and `invalid_transition` if it has a final status already.
- */
+/** Moves an object to the action's status, and emits its event. Throws ApiError `not_found`, `invalid_transition`. */
 export async function actOnObject(
-  tx: Transaction,
   context: RequestContext,
   kind: ObjectKind,
   { id, verb, input = {} }: { id: string; verb: string; input: Input | undefined },
 ): Promise<ApiObject> {
-  const { tenant } = context;
+  const { tx, tenant } = context;
   const { statuses = {}, actions = {} } = resourceOf(kind);
   const { to, takes = {} } = actions[verb]!;
   const [from] = Object.keys(statuses) as [string];
@@ -137,7 +124,7 @@ export async function actOnObject(
   }
   await obeyRule(tx, kind, row, { ...row, status: from });
   const object = toObject(kind, row, tenant);
-  await emit(tx, context, { type: `${kind}.${to}` as EventType, object });
+  await emit(context, { type: `${kind}.${to}` as EventType, object });
   return object;
 }
 
@@ -193,11 +180,7 @@ const MAX_REFERRING = 50;
 const MAX_REFERRING_TO_SEVERAL = 200;
 
 /** Finds what a search names with indexes: the object with a unique value, or those whose value begins with the text. */
-export async function findNamed(
-  queries: Queries,
-  { environment }: Pick<Tenant, "environment">,
-  text = "",
-): Promise<Named> {
+export async function findNamed(queries: Queries, { environment }: Pick<Tenant, "environment">, text = "") {
   const prefix = keyOf(text.trim());
   const found = new Map<ObjectKind, ObjectRow[]>();
   const given = idsOf(text);
@@ -286,10 +269,7 @@ function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): R
   return previous;
 }
 
-/**
- * Throws ApiError `invalid_request` if the row refers to an object that does not exist. Unchanged references of
- * `before` are not checked again.
- */
+/** Throws ApiError if the row refers to an object that does not exist, unless `before` did, too. */
 async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRow, before?: ObjectRow): Promise<void> {
   for (const [name, field] of inputFieldsOf(kind)) {
     const column = columnOf(name, field);
@@ -311,7 +291,7 @@ async function assertUnique(tx: Transaction, kind: ObjectKind, row: ObjectRow, b
   for (const [name, field] of uniqueFields(kind)) {
     const key = row[keyColumnOf(name)] as string | null;
     if (key === null || key === before?.[keyColumnOf(name)]) continue;
-    const holder = await findByKey(tx, kind, row.environment, { name, key });
+    const holder = await findByKey(tx, kind, row.environment, name, key);
     if (holder === undefined) continue;
     const [noun, label] = [nounOf(kind), lowerFirst(field.label)];
     const value = shorten(row[columnOf(name, field)] as string);

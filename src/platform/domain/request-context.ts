@@ -1,5 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import type { IdKind } from "../../contract/ids.ts";
+import type { Transaction } from "../storage/database.ts";
 import type { Versions } from "./versions.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
@@ -12,8 +13,9 @@ export interface Tenant {
   account: { id: string; name: string; version: string };
 }
 
-/** One change: its environment and time, and the request that causes it. */
+/** One change: its transaction, environment and time, and the request that causes it. */
 export interface RequestContext {
+  tx: Transaction;
   tenant: Tenant;
   /** Null for a change that no request caused. */
   requestId: string | null;
@@ -36,10 +38,7 @@ export interface Caller {
     prefix: string;
     last4: string;
   };
-  /**
-   * The owner of the credential, which stays the same when a token is refreshed: a key, a grant with its scopes, or a
-   * user.
-   */
+  /** The credential's owner, the same after a refresh: a key, a grant with its scopes, or a user. */
   principal: string;
   user: { id: string; email: string } | null;
   /** Set for a signed-in user. */
@@ -47,10 +46,7 @@ export interface Caller {
   scopes: readonly Scope[];
   /** CIDR ranges that the key is limited to; empty for none, and for access tokens. */
   ipAllowlist: readonly string[];
-  /**
-   * When the key expires, on its environment's clock; null for never, and for access tokens, which their user can
-   * renew.
-   */
+  /** When the key expires, on its environment's clock; null for never, and for access tokens. */
   expiresAt: number | null;
   /** True if its requests may get faults of the sandbox. */
   hasFaults: boolean;

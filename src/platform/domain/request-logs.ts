@@ -44,10 +44,7 @@ const NOTHING_STORED: RequestExchange = {
 /** Query and bodies show what their operation shows. */
 const HIDDEN = { query: null, request_body: null, response_body: null };
 
-/**
- * Returns a request with its headers and bodies, and the events that it caused. `missingScope` returns what the caller
- * lacks to see its bodies. Throws ApiError.
- */
+/** Returns a request with its content and events. `missingScope` returns what the caller lacks to see its bodies. */
 export async function getRequestLog(
   queries: Queries,
   tenant: Tenant,
@@ -66,11 +63,8 @@ export async function getRequestLog(
 const MAX_EVENTS = 50;
 
 /** An event names its request, but is found by its object: the one in the path, or the one in the response. */
-async function eventsCausedBy(
-  queries: Queries,
-  { environment, id, method, path }: RequestLogRow,
-  { response_body: body }: RequestExchange,
-): Promise<string[]> {
+async function eventsCausedBy(queries: Queries, log: RequestLogRow, { response_body: body }: RequestExchange) {
+  const { environment, id, method, path } = log;
   if (method === "GET" || method === "HEAD") return [];
   const [, inResponse] = /^\{"id":"([A-Za-z0-9_]+)"/.exec(body ?? "") ?? [];
   const candidates = new Set([...path.split("/"), inResponse ?? ""]);

@@ -22,19 +22,11 @@ import { moveEndpoints } from "../storage/webhook-endpoints.ts";
 import { ApiError, shorten } from "./api-error.ts";
 import type { Tenant } from "./request-context.ts";
 
-/**
- * Starts a sandbox again, in real time. Requires the isolation `read committed`. Throws SandboxResetError if another
- * request resets it at the same time. `now` is real time.
- */
-export async function resetSandbox(
-  tx: Transaction,
-  tenant: Tenant,
-  { endpoints = "keep" }: SandboxReset,
-  now: number,
-): Promise<Sandbox> {
-  const sandbox = await startAgain(tx, tenant, { now, offset: 0, copy: undefined });
+/** Requires the isolation `read committed`. Throws SandboxResetError if another request resets it at the same time. */
+export async function resetSandbox(tx: Transaction, tenant: Tenant, { endpoints = "keep" }: SandboxReset, now: number) {
+  const sandbox = await startAgain(tx, tenant, now, 0);
   if (endpoints === "keep") await moveEndpoints(tx, tenant.environment, sandbox, now);
-  return { object: "sandbox", reset_at: formatTimestamp(now), snapshot: null, livemode: false };
+  return { object: "sandbox", reset_at: formatTimestamp(now), snapshot: null, livemode: false } satisfies Sandbox;
 }
 
 /** A state that was copied, and the number under which no request can reach the copy until it is finished. */
@@ -58,10 +50,7 @@ export async function copySnapshot(tools: CopyTools, tenant: Tenant, name: strin
   return { of: id, copy: await copyState(tools, tenant, tools.database, id), objects, clock_offset };
 }
 
-/**
- * Starts a sandbox again with the copy of a snapshot. As `resetSandbox`; throws SandboxResetError if the snapshot was
- * replaced since, and ApiError `not_found` if it was deleted.
- */
+/** As `resetSandbox`. Throws SandboxResetError if the snapshot was replaced since, `not_found` if it was deleted. */
 export async function restoreSnapshot(
   tx: Transaction,
   tenant: Tenant,
@@ -71,15 +60,11 @@ export async function restoreSnapshot(
   await takeTurn(tx, of);
   const { id, clock_offset: offset } = await findSnapshot(tx, tenant, name);
   if (id !== of) throw new SandboxResetError();
-  await startAgain(tx, tenant, { now, offset, copy });
+  await startAgain(tx, tenant, now, offset, copy);
   return { object: "sandbox", reset_at: formatTimestamp(now), snapshot: name, livemode: false };
 }
 
-async function startAgain(
-  tx: Transaction,
-  tenant: Tenant,
-  { now, offset, copy }: { now: number; offset: number; copy: number | undefined },
-): Promise<number> {
+async function startAgain(tx: Transaction, tenant: Tenant, now: number, offset: number, copy?: number) {
   const former = await findEnvironment(tx, tenant.environment);
   const sandbox = await replaceSandbox(tx, tenant.account.id, { former, copy, at: now, offset });
   if (sandbox === undefined) throw new SandboxResetError();
@@ -129,10 +114,7 @@ async function replaceable(queries: Queries, tenant: Tenant, name: string): Prom
   );
 }
 
-/**
- * Copies the objects and endpoints of an environment, a slice at a time, so that no other request waits for all of them.
- * Returns the number of the copy. One that is not finished in time is removed by retention.
- */
+/** Copies an environment a slice at a time, so that no request waits for all. Retention removes an unfinished copy. */
 async function copyState(tools: CopyTools, tenant: Tenant, source: Queries, environment: number): Promise<number> {
   const { database, clock, assertTime } = tools;
   const size = new SliceSize(database.dialect, clock);

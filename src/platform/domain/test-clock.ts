@@ -66,7 +66,7 @@ export async function beginAdvance(
   { seconds, holder, now: processNow }: { seconds: number; holder: string; now: () => number },
 ): Promise<{ number: number; endsAt: number }> {
   const now = await leaseTime(tx, processNow);
-  const isHeld = await holdClock(tx, environment, { holder }, now);
+  const isHeld = await holdClock(tx, environment, holder, now);
   if (!isHeld || (await findLatestAdvance(tx, environment))?.status === "running") {
     throw new ApiError(
       "test_clock_advancing",
@@ -82,11 +82,7 @@ export async function beginAdvance(
 }
 
 /** Stops the clock at its current time if it is being moved. Attempts in flight finish and are recorded. */
-export async function cancelAdvance(
-  tx: Transaction,
-  environment: number,
-  processNow: () => number,
-): Promise<TestClock> {
+export async function cancelAdvance(tx: Transaction, environment: number, processNow: () => number) {
   // No process moves it from here on.
   await releaseClock(tx, environment);
   const now = await leaseTime(tx, processNow);

@@ -31,10 +31,7 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
 /** Dependencies for creating an invitation. */
 export type InviteTools = SecretTools & With<"clock" | "newId" | "baseUrl">;
 
-/**
- * Adds a member without a password, and the link to choose one. A member who has not joined yet gets a new link, and the
- * earlier one stops working. Throws ApiError `email_taken`.
- */
+/** Adds a member without a password, with a link to choose one that replaces an earlier one. Throws ApiError. */
 export async function inviteUser(tx: Transaction, tools: InviteTools, accountId: string, email: string): Promise<User> {
   const now = tools.clock.now();
   const created: UserRow = {
@@ -65,9 +62,7 @@ export function emailTaken(): ApiError {
 
 const MAX_KEYS_LISTED = 100;
 
-/**
- * Removes a member, and lists the keys that they created. Owners cannot be removed; users of other accounts are a 404.
- */
+/** Removes a member, and lists the keys that they created. Throws ApiError for owners and unknown users. */
 export async function removeUser(tx: Transaction, accountId: string, id: string, now: number): Promise<DeletedUser> {
   assertId("user", id);
   if (!(await deleteMember(tx, accountId, id))) missing("user", id);
@@ -100,17 +95,12 @@ const INVITATION_SECONDS = 3 * 86_400;
 export async function createLinkToken(
   tx: Transaction,
   { vault, random }: SecretTools,
-  link: { userId: string; invitation: boolean; now: number },
+  { userId, invitation, now }: { userId: string; invitation: boolean; now: number },
 ): Promise<string> {
   const token = Buffer.from(random.bytes(32)).toString("base64url");
-  const seconds = link.invitation ? INVITATION_SECONDS : SIGN_IN_LINK_SECONDS;
-  await insertSignInLink(tx, {
-    digest: vault.digest(token),
-    user_id: link.userId,
-    invitation: link.invitation ? 1 : 0,
-    created: link.now,
-    expires_at: link.now + seconds * 1000,
-  });
+  const expires_at = now + (invitation ? INVITATION_SECONDS : SIGN_IN_LINK_SECONDS) * 1000;
+  const link = { user_id: userId, invitation: invitation ? 1 : 0, created: now, expires_at };
+  await insertSignInLink(tx, { digest: vault.digest(token), ...link });
   return token;
 }
 
@@ -139,13 +129,8 @@ export async function createFirstAccount(
   const environments = await insertAccount(tx, { id, name: "Default account", version: tools.version, created: now });
   const keys = {} as Record<Environment, string>;
   for (const name of ENVIRONMENTS) {
-    keys[name] = await createFullKey(tx, tools, {
-      id: tools.newId("api_key", now),
-      environment: environments[name],
-      environmentName: name,
-      name: "First key",
-      now,
-    });
+    const key = { id: tools.newId("api_key", now), environment: environments[name], environmentName: name };
+    keys[name] = await createFullKey(tx, tools, { ...key, name: "First key", now });
   }
   await insertOAuthApp(tx, {
     id: CLI_CLIENT_ID,

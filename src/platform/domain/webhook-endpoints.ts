@@ -11,16 +11,12 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { With } from "../tools.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { takeTurn } from "../storage/environments.ts";
-import type { EventRow } from "../storage/events.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 import {
   countEndpoints,
-  deleteEndpoint,
   disableEndpoint,
   endpointRows,
-  insertEndpoint,
   setFailingReported,
-  updateEndpoint,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../security/vault.ts";
@@ -42,20 +38,14 @@ export interface EndpointTools extends With<"vault" | "random"> {
 }
 
 /** Registers an endpoint. Only the response shows its secret. */
-export async function createEndpoint(
-  tx: Transaction,
-  context: RequestContext,
-  input: WebhookEndpointCreate,
-  tools: EndpointTools,
-): Promise<WebhookEndpoint> {
+export async function createEndpoint(context: RequestContext, input: WebhookEndpointCreate, tools: EndpointTools) {
+  const { tx } = context;
   const { environment } = context.tenant;
   assertUrl(input.url, context.tenant, tools);
   await takeTurn(tx, environment);
   if ((await countEndpoints(tx, environment)) >= LIMITS.endpointsPerEnvironment) {
-    throw new ApiError(
-      "endpoint_limit",
-      `The environment already has the maximum of ${LIMITS.endpointsPerEnvironment} endpoints. Delete one that you no longer use.`,
-    );
+    const detail = `The environment already has the maximum of ${LIMITS.endpointsPerEnvironment} endpoints.`;
+    throw new ApiError("endpoint_limit", `${detail} Delete one that you no longer use.`);
   }
   const id = context.newId("webhook_endpoint");
   const secret = formatSigningSecret(tools.random.bytes(32));
@@ -77,21 +67,18 @@ export async function createEndpoint(
     last_failure: null,
     failing_reported: 0,
   };
-  await insertEndpoint(tx, row);
+  await endpointRows.insert(tx, row);
   return { ...toEndpoint(row, context.tenant), secret };
 }
 
-/**
- * Changes the given fields. A disabled endpoint's pending deliveries wait until it is enabled, or until their 3 days
- * are over.
- */
+/** Changes the given fields. Deliveries wait while the endpoint is disabled, until their 3 days are over. */
 export async function changeEndpoint(
-  tx: Transaction,
   context: RequestContext,
   id: string,
   input: WebhookEndpointUpdate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
+  const { tx } = context;
   const row = await webhookEndpoints.row(tx, context.tenant, id);
   if (input.url !== undefined) assertUrl(input.url, context.tenant, tools);
   Object.assign(row, storedChanges("webhook_endpoint", input));
@@ -106,8 +93,8 @@ export async function changeEndpoint(
     row.disabled_reason = isDisabled ? "user" : null;
     row.disabled_at = isDisabled ? context.now : null;
   }
-  await updateEndpoint(tx, row);
-  if (isDisabled) await emitHealth(tx, context, "webhook_endpoint.disabled", row);
+  await endpointRows.update(tx, row);
+  if (isDisabled) await emitHealth(context, "webhook_endpoint.disabled", row);
   tx.notify("deliveries");
   return toEndpoint(row, context.tenant);
 }
@@ -120,7 +107,7 @@ export async function disableGoneEndpoint(
 ): Promise<boolean> {
   if (!(await disableEndpoint(tx, gone))) return false;
   const row = (await endpointRows.find(tx, gone.environment, gone.id))!;
-  await emitHealth(tx, await contextOf(), "webhook_endpoint.disabled", row);
+  await emitHealth(await contextOf(), "webhook_endpoint.disabled", row);
   return true;
 }
 
@@ -153,57 +140,51 @@ export async function reportHealth(
   const isFailing = failingSince(row) !== null;
   if (isFailing === (row.failing_reported === 1)) return;
   await setFailingReported(tx, environment, id, isFailing);
-  await emitHealth(tx, await contextOf(), isFailing ? "webhook_endpoint.failing" : "webhook_endpoint.recovered", row);
+  await emitHealth(await contextOf(), isFailing ? "webhook_endpoint.failing" : "webhook_endpoint.recovered", row);
 }
 
 /** The endpoint itself does not get the event, because that delivery would fail, too. */
-async function emitHealth(tx: Transaction, context: RequestContext, type: EventType, row: WebhookEndpointRow) {
-  await emit(tx, context, { type, object: toEndpoint(row, context.tenant) }, row.id);
+async function emitHealth(context: RequestContext, type: EventType, row: WebhookEndpointRow) {
+  await emit(context, { type, object: toEndpoint(row, context.tenant) }, row.id);
 }
 
 /** Deletes an endpoint. Its pending deliveries are canceled. */
-export async function removeEndpoint(tx: Transaction, context: RequestContext, id: string) {
+export async function removeEndpoint(context: RequestContext, id: string) {
+  const { tx } = context;
   await webhookEndpoints.row(tx, context.tenant, id);
-  await deleteEndpoint(tx, context.tenant.environment, id);
+  await endpointRows.remove(tx, context.tenant.environment, id);
   tx.notify("deliveries");
   return { id, object: "webhook_endpoint" as const, deleted: true as const };
 }
 
-/**
- * Gives the endpoint a new secret, which only this response shows. Until the overlap is over, the old one signs too.
- */
+/** Gives the endpoint a new secret, shown only now. Until the overlap is over, the old one signs too. */
 export async function rotateSecret(
-  tx: Transaction,
   context: RequestContext,
   id: string,
   { overlap_seconds: overlap = LIMITS.secretOverlapSecondsDefault }: SecretRotate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
+  const { tx } = context;
   const row = await webhookEndpoints.row(tx, context.tenant, id);
   const secret = formatSigningSecret(tools.random.bytes(32));
   row.previous_secret = overlap === 0 ? null : row.secret;
   row.previous_until = overlap === 0 ? null : context.now + overlap * 1000;
   row.secret = tools.vault.seal(secret, id);
   row.secret_created = context.now;
-  await updateEndpoint(tx, row);
+  await endpointRows.update(tx, row);
   return { ...toEndpoint(row, context.tenant), secret };
 }
 
 /** Sends an event to this endpoint only, whatever it subscribes to. */
-export async function pingEndpoint(
-  tx: Transaction,
-  context: RequestContext,
-  id: string,
-  sample?: DomainEvent,
-): Promise<EventRow> {
-  const { tenant } = context;
+export async function pingEndpoint(context: RequestContext, id: string, sample?: DomainEvent) {
+  const { tx, tenant } = context;
   const row = await webhookEndpoints.row(tx, tenant, id);
   if (row.status === "disabled") throw endpointDisabled(id);
   // A receiver would mistake a sample for a real event.
   if (sample !== undefined && tenant.livemode) {
     throw new ApiError("sandbox_only", `A sample of ${sample.type} can be sent in the sandbox only.`);
   }
-  return emitTo(tx, context, sample ?? { type: "webhook_endpoint.ping", object: toEndpoint(row, tenant) }, id);
+  return emitTo(context, sample ?? { type: "webhook_endpoint.ping", object: toEndpoint(row, tenant) }, id);
 }
 
 export const webhookEndpoints = readsOf("webhook_endpoint", endpointRows, toEndpoint);

@@ -9,13 +9,7 @@ import { ApiError } from "../domain/api-error.ts";
 import { parseTraceparent, tracedLine } from "../observability/trace-context.ts";
 import type { With } from "../tools.ts";
 import { problemOfHost } from "./client-address.ts";
-import {
-  addCrossOriginHeaders,
-  addPreflightHeaders,
-  allowCrossOrigin,
-  type CrossOrigin,
-  type ResponseTools,
-} from "./headers.ts";
+import { addCrossOriginHeaders, addPreflightHeaders, type CrossOrigin, type ResponseTools } from "./headers.ts";
 import { setDeadlines } from "./deadline.ts";
 import { cutOffResponses } from "./faults.ts";
 import { registerFormats } from "./formats.ts";
@@ -69,7 +63,10 @@ export function createApp(tools: AppTools): FastifyInstance {
     done(notFound(request));
   });
   setDeadlines(app, tools.clock, tools.requestSeconds);
-  allowCrossOrigin(app);
+  app.addHook("onRequest", (request, reply, done) => {
+    addCrossOriginHeaders(request, reply, request.routeOptions.config.crossOrigin);
+    done();
+  });
   compressResponses(app);
   cutOffResponses(app);
   app.addHook("onResponse", (request, reply, done) => {
@@ -153,9 +150,7 @@ function noCompiler(): never {
 /** Headers of which Node takes the first, or joins all, if they are repeated. */
 const SINGLE_HEADERS = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
-/**
- * Rejects what Fastify accepts and the contract does not: requests without a Host, and bodies that are not plain JSON.
- */
+/** Rejects what Fastify accepts and the contract does not: no Host, and bodies that are not plain JSON. */
 function rejectRequest(request: IncomingMessage, publicHost: string | undefined) {
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
   const misdirected = problemOfHost(request, publicHost);
@@ -287,7 +282,8 @@ declare module "fastify" {
 function compressResponses(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     if (typeof payload !== "string" && !Buffer.isBuffer(payload)) return done(null, payload);
-    const isCompressible = isJson(reply) || (request.routeOptions.config.compress === true && isText(reply));
+    const compressible = request.routeOptions.config.compress === true ? JSON_OR_TEXT : JSON_ONLY;
+    const isCompressible = compressible.test(String(reply.getHeader("Content-Type") ?? ""));
     if (payload.length < MIN_COMPRESSED_LENGTH || !isCompressible) return done(null, payload);
     void reply.header("Vary", "Accept-Encoding");
     const coding = preferredCoding(request.headers["accept-encoding"]);
@@ -300,17 +296,8 @@ function compressResponses(app: FastifyInstance): void {
   });
 }
 
-function isJson(reply: FastifyReply): boolean {
-  return /^application\/(problem\+)?json\b/.test(mediaTypeOf(reply));
-}
-
-function isText(reply: FastifyReply): boolean {
-  return /^(text\/|image\/svg)/.test(mediaTypeOf(reply));
-}
-
-function mediaTypeOf(reply: FastifyReply): string {
-  return String(reply.getHeader("Content-Type") ?? "");
-}
+const JSON_ONLY = /^application\/(problem\+)?json\b/;
+const JSON_OR_TEXT = /^(application\/(problem\+)?json\b|text\/|image\/svg)/;
 
 /** Returns the coding with the greatest weight, preferring brotli (RFC 9110 12.5.3). */
 function preferredCoding(header: string | string[] | undefined): Coding | undefined {

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../contract/errors.ts";
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, CHALLENGE } from "../domain/api-error.ts";
@@ -10,10 +11,8 @@ import { isSessionLive, type SessionCaller } from "../storage/sessions.ts";
 
 const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
 
-type CredentialErrorCode = "invalid_credential" | "revoked_credential" | "expired_credential";
-
 /** Returns a 401 for a credential that was sent. */
-export function unauthorized(code: CredentialErrorCode, detail: string): ApiError {
+export function unauthorized(code: ErrorCode & `${string}_credential`, detail: string): ApiError {
   return new ApiError(code, detail, { headers: INVALID_TOKEN });
 }
 
@@ -21,10 +20,8 @@ export function unauthorized(code: CredentialErrorCode, detail: string): ApiErro
 export function assertKeyUsable(key: KeyOwner, now: number): void {
   if (key.revoked_at !== null) {
     const why = key.revoked_reason === "revoked" ? "" : ` (${key.revoked_reason})`;
-    throw unauthorized(
-      "revoked_credential",
-      `The key ${key.id} was revoked at ${formatTimestamp(key.revoked_at)}${why}.`,
-    );
+    const detail = `The key ${key.id} was revoked at ${formatTimestamp(key.revoked_at)}${why}.`;
+    throw unauthorized("revoked_credential", detail);
   }
   if (key.expires_at !== null && key.expires_at <= now + key.clock_offset) {
     throw unauthorized("expired_credential", `The key ${key.id} expired at ${formatTimestamp(key.expires_at)}.`);
@@ -35,16 +32,12 @@ export function assertKeyUsable(key: KeyOwner, now: number): void {
 export function assertTokenUsable(token: TokenOwner, now: number): void {
   const revokedAt = token.revoked_at ?? token.grant_revoked_at;
   if (revokedAt !== null) {
-    throw unauthorized(
-      "revoked_credential",
-      `The access token was revoked at ${formatTimestamp(revokedAt)}: sign in again.`,
-    );
+    const detail = `The access token was revoked at ${formatTimestamp(revokedAt)}: sign in again.`;
+    throw unauthorized("revoked_credential", detail);
   }
   if (token.expires_at <= now) {
-    throw unauthorized(
-      "expired_credential",
-      `The access token expired at ${formatTimestamp(token.expires_at)}: refresh it.`,
-    );
+    const detail = `The access token expired at ${formatTimestamp(token.expires_at)}: refresh it.`;
+    throw unauthorized("expired_credential", detail);
   }
 }
 
@@ -75,11 +68,7 @@ export function callerOfToken(token: TokenOwner): Caller {
 }
 
 /** Returns why a previously authenticated credential may no longer be used, or undefined while it may. */
-export async function credentialError(
-  queries: Queries,
-  { kind, id }: Caller["credential"],
-  now: number,
-): Promise<ApiError | undefined> {
+export async function credentialError(queries: Queries, { kind, id }: Caller["credential"], now: number) {
   try {
     if (kind === "session") return (await isSessionLive(queries, id, now)) ? undefined : sessionEnded();
     if (kind === "access_token") assertTokenUsable((await findTokenOwner(queries, id)) ?? gone(), now);

@@ -3,7 +3,8 @@ import type { TSchema } from "typebox";
 /** Returns a value without the fields that its schema does not declare; the same value if there are none. */
 type Selection = <Value>(value: Value) => Value;
 
-interface Keywords {
+/** The keywords of JSON Schema that hold other schemas. */
+export interface Keywords {
   properties?: Readonly<Record<string, TSchema>>;
   items?: TSchema;
   anyOf?: readonly TSchema[];

@@ -28,15 +28,10 @@ const CUT_OFF = 503;
 export function cutOffResponses(app: FastifyInstance): void {
   app.decorateRequest("fault", null);
   app.addHook("onSend", (request, reply, payload, done) => {
-    switch (request.fault?.effect) {
-      case "truncate":
-        return truncate(request, reply, payload);
-      case "disconnect":
-      case "lose_response":
-        return cutOff(reply);
-      default:
-        return done(null, payload);
-    }
+    const effect = request.fault?.effect;
+    if (effect === "truncate") truncate(request, reply, payload);
+    else if (effect === "disconnect" || effect === "lose_response") cutOff(reply);
+    else done(null, payload);
   });
 }
 
@@ -55,27 +50,22 @@ export async function injectFault(
   if (fault === undefined) return false;
   request.fault = fault;
   void reply.header(HEADERS.fault, fault.id);
-  switch (fault.effect) {
-    case "status":
-      throw errorOf(fault);
-    case "delay":
-      deadline!.pause();
-      await pause(clock, fault.delay_ms!);
-      deadline!.resume();
-      return false;
-    case "disconnect":
-      void reply.code(CUT_OFF).send("");
-      return true;
-    default:
-      return false;
+  if (fault.effect === "status") throw errorOf(fault);
+  if (fault.effect === "delay") {
+    deadline!.pause();
+    await pause(clock, fault.delay_ms!);
+    deadline!.resume();
   }
+  const isDisconnected = fault.effect === "disconnect";
+  if (isDisconnected) void reply.code(CUT_OFF).send("");
+  return isDisconnected;
 }
 
 function errorOf({ id, status }: FaultRow): ApiError {
-  const retry = status === 429 || status === 503 ? { "Retry-After": RETRY_AFTER_SECONDS } : undefined;
-  return new ApiError(CODES[status!]!, `The fault ${id} makes this request fail on purpose. Nothing was changed.`, {
-    ...(retry && { headers: retry }),
-  });
+  const headers: Record<string, string> =
+    status === 429 || status === 503 ? { "Retry-After": RETRY_AFTER_SECONDS } : {};
+  const detail = `The fault ${id} makes this request fail on purpose. Nothing was changed.`;
+  return new ApiError(CODES[status!]!, detail, { headers });
 }
 
 /** Sends the headers and half of the body. */

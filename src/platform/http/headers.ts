@@ -6,16 +6,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 
 const WHOLE_SECONDS = { type: "integer", minimum: 0 };
 const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 
-/**
- * Every response header of the API, by its name in the OpenAPI document. Pages of other origins may read all of them.
- * Responses have those with `always`.
- */
+/** The API's response headers, by name in the OpenAPI document, readable by other origins; `always` on all of them. */
 export const RESPONSE_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
@@ -85,13 +82,11 @@ export function commonHeaders(
   };
 }
 
-/**
- * Returns the version of a request: its header's, or the account's pinned one. Throws ApiError `unsupported_version`.
- */
+/** Returns the version of a request: its header's, or the account's. Throws ApiError `unsupported_version`. */
 export function versionOf(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
   const header = headers[HEADERS.version.toLowerCase()];
-  if (typeof header !== "string") return pinned;
-  if (versions.dates.includes(header)) return header;
+  const version = versionOfResponse(versions, headers, pinned);
+  if (typeof header !== "string" || header === version) return version;
   throw new ApiError(
     "unsupported_version",
     `Service-Version ${JSON.stringify(header.slice(0, 40))} is not supported. Supported: ${versions.dates.join(", ")}.`,
@@ -141,27 +136,11 @@ const EXPOSED_HEADERS = ["ETag", "Mcp-Session-Id", ...Object.values(RESPONSE_HEA
 );
 const MAX_AGE_SECONDS = 7200;
 
-/** Lets pages of other origins read responses, never with cookies (Fetch standard, CORS protocol). */
-export function allowCrossOrigin(app: FastifyInstance): void {
-  app.addHook("onRequest", (request, reply, done) => {
-    addCrossOriginHeaders(request, reply, request.routeOptions.config.crossOrigin);
-    done();
-  });
-}
-
-/** Lets a page of another origin read the response, if the route is for such pages. */
-export function addCrossOriginHeaders(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  crossOrigin: CrossOrigin | undefined,
-): void {
-  const isReadable = crossOrigin === "anyone" || (crossOrigin === "access token" && bearsAccessToken(request));
-  if (!isReadable) return;
+/** Lets a page of another origin read a response for such pages, never with cookies (Fetch, CORS protocol). */
+export function addCrossOriginHeaders({ headers }: FastifyRequest, reply: FastifyReply, from?: CrossOrigin): void {
+  const bearsAccessToken = headers.origin !== undefined && /^bearer +at_/i.test(headers.authorization ?? "");
+  if (from === undefined || (from === "access token" && !bearsAccessToken)) return;
   void reply.header("Access-Control-Allow-Origin", "*").header("Access-Control-Expose-Headers", EXPOSED_HEADERS);
-}
-
-function bearsAccessToken({ headers: { origin, authorization } }: FastifyRequest): boolean {
-  return origin !== undefined && /^bearer +at_/i.test(authorization ?? "");
 }
 
 /** Adds the response headers of a preflight request; none if the request would be rejected. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { parseJson } from "../../contract/json.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { errorCodes, type FastifyInstance } from "fastify";
@@ -34,10 +35,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/**
- * Checks each token once, by character codes, which is several times faster than regular expressions. JSON.parse checks
- * the grammar, so text that is not JSON may pass.
- */
+/** Checks each token by character codes, several times faster than by patterns. JSON.parse checks the grammar. */
 function assertStrict(text: string): void {
   const control = text.search(CONTROL);
   if (control !== -1) fail("The body contains a control character", control);
@@ -110,18 +108,10 @@ function endOfSpace(text: string, start: number): number {
 }
 
 function assertKey(token: string, keys: Set<string>, at: number): void {
-  const key = token.includes("\\") ? unescape(token) : token.slice(1, -1);
+  const key = token.includes("\\") ? ((parseJson(token) ?? token) as string) : token.slice(1, -1);
   if (FORBIDDEN_KEYS.has(key)) fail(`The key ${JSON.stringify(key)} is not allowed`, at);
   if (keys.has(key)) fail(`The key ${JSON.stringify(key.slice(0, 100))} is repeated`, at);
   keys.add(key);
-}
-
-function unescape(token: string): string {
-  try {
-    return JSON.parse(token) as string;
-  } catch {
-    return token;
-  }
 }
 
 function isDigit(code: number): boolean {
@@ -142,9 +132,7 @@ function assertNumber(text: string, start: number, end: number): void {
   if (end - start > MAX_NUMBER_LENGTH) fail(`A number has more than ${MAX_NUMBER_LENGTH} characters`, start);
   const token = text.slice(start, end);
   const value = Number(token);
-  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    fail(`The number ${token} is too large to be stored exactly`, start);
-  }
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) fail(`The number ${token} is too large to be stored exactly`, start);
   if (token.length <= MAX_EXACT_LENGTH && !/e/i.test(token)) return;
   const given = decimalOf(token);
   if (given !== undefined && given !== decimalOf(String(value))) {

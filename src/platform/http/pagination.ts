@@ -27,10 +27,7 @@ export function encodeCursor(vault: Vault, scope: CursorScope, position: string)
   return Buffer.concat([vault.tag(signedText(scope, position)), Buffer.from(position)]).toString("base64url");
 }
 
-/**
- * Returns the position that a cursor holds. Throws ApiError `invalid_cursor` if it was edited or created for another
- * list.
- */
+/** Returns the position that a cursor holds. Throws ApiError `invalid_cursor` if it is another list's, or edited. */
 export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): string {
   const bytes = Buffer.from(cursor, "base64url");
   const position = bytes.subarray(TAG_BYTES).toString("utf8");
@@ -38,10 +35,8 @@ export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): 
   // Characters that the decoder ignores are edits, too.
   const whole = tag.length === TAG_BYTES && bytes.toString("base64url") === cursor;
   if (!whole || !timingSafeEqual(tag, vault.tag(signedText(scope, position)))) {
-    throw new ApiError(
-      "invalid_cursor",
-      "The cursor is not valid for this list with these filters. Start again without it.",
-    );
+    const detail = "The cursor is not valid for this list with these filters. Start again without it.";
+    throw new ApiError("invalid_cursor", detail);
   }
   return position;
 }
@@ -122,21 +117,20 @@ export async function sendList<Row extends Listed, Query extends ListQuery, Item
     throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
   const page = { environment, position, limit, ...boundsOf(kind, idRangeOf(kind, created), filters.query) };
-  const isFound = matches(filters.query, named, { valuesOf, textOf });
+  const isFound = searchOf(filters.query, named, valuesOf, textOf);
   const isMatch = isWanted && isFound ? (item: Item) => isWanted(item) && isFound(item) : (isWanted ?? isFound);
-  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst, topOf, batch };
+  const list = { readRows, toJson, open, bytesOf, positionOf, foundFirst, topOf, batch, isMatch };
   const turn = new LargePageTurn();
   try {
     const first = position === undefined ? limit : Number(shown ?? 0);
-    const read = await readItems(page, first, list, isMatch, { turn, deadline: call.deadline });
-    const { items, next: nextPosition, foundFirst: number } = read;
+    const { items, next: nextPosition, number } = await readItems(page, first, list, turn, call.deadline);
     const next = nextPosition && encodeCursor(vault, scope, number > 0 ? `${nextPosition}+${number}` : nextPosition);
     const hasMore = next !== undefined;
     const data = items.join(",");
     const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next ?? null)}}`;
-    return new RawJson(turn.isTaken ? Buffer.from(text) : text, next);
+    return new RawJson(turn.end === undefined ? text : Buffer.from(text), next);
   } finally {
-    turn.end();
+    turn.end?.();
   }
 }
 
@@ -147,21 +141,14 @@ const largePages = new Turns();
 const PATIENCE_MS = 1000;
 
 class LargePageTurn {
-  #end: (() => void) | undefined;
-
-  get isTaken(): boolean {
-    return this.#end !== undefined;
-  }
+  /** Set once it is taken. */
+  end: (() => void) | undefined;
 
   async take(): Promise<void> {
-    if (this.isTaken) return;
+    if (this.end !== undefined) return;
     const began = performance.now();
-    this.#end = await largePages.begin();
+    this.end = await largePages.begin();
     await untilRead(PATIENCE_MS - (performance.now() - began));
-  }
-
-  end(): void {
-    this.#end?.();
   }
 }
 
@@ -176,15 +163,16 @@ function boundsOf(kind: IdKind, { before, from }: IdRange, query: string | undef
 }
 
 /** Returns a test for a search; undefined if every row matches. */
-function matches<Row, Item extends Row>(
+function searchOf<Item>(
   query: string | undefined,
   named: ReadonlySet<string> | undefined,
-  { valuesOf, textOf }: Pick<ListOf<Row, Item>, "valuesOf" | "textOf">,
-): ((item: Item) => boolean) | undefined {
+  valuesOf: (item: Item) => unknown,
+  textOf: ((item: Item) => string) | undefined,
+) {
   if (query === undefined) return undefined;
   const isCandidate = candidateMatcherOf(query, named);
   const isFound = matcherOf(query, named);
-  return (item) => (textOf === undefined || isCandidate(textOf(item))) && isFound(valuesOf(item));
+  return (item: Item) => (textOf === undefined || isCandidate(textOf(item))) && isFound(valuesOf(item));
 }
 
 /** Above every ID. */
@@ -200,21 +188,13 @@ const BATCH = 100;
 async function readItems<Row, Item extends Row>(
   page: PageRequest,
   firstLimit: number,
-  {
-    readRows,
-    toJson,
-    open,
-    bytesOf,
-    positionOf,
-    foundFirst,
-    topOf,
-    batch,
-  }: Omit<ListOf<Row, Item>, "isMatch" | "named" | "valuesOf" | "textOf">,
-  isMatch: ((item: Item) => boolean) | undefined,
-  { turn, deadline }: { turn: LargePageTurn; deadline: Deadline },
-): Promise<{ items: string[]; next: string | undefined; foundFirst: number }> {
+  list: Omit<ListOf<Row, Item>, "named" | "valuesOf" | "textOf">,
+  turn: LargePageTurn,
+  deadline: Deadline,
+) {
+  const { toJson, open, bytesOf, positionOf, isMatch } = list;
   const isSearch = isMatch !== undefined && firstLimit > 0;
-  const first = isSearch ? await foundFirst({ ...page, position: undefined, limit: firstLimit }) : [];
+  const first = isSearch ? await list.foundFirst({ ...page, position: undefined, limit: firstLimit }) : [];
   const known = new Set<string>();
   const items: string[] = [];
   let bytes = 0;
@@ -229,12 +209,12 @@ async function readItems<Row, Item extends Row>(
     }
     known.add(positionOf(row));
   }
-  const ended = (next: string | undefined) => ({ items, next, foundFirst: known.size });
-  if (items.length === page.limit || bytes > LIMITS.pageBytes) return ended(topOf(page));
-  const limit = isMatch === undefined ? page.limit : batch;
+  const ended = (next: string | undefined) => ({ items, next, number: known.size });
+  if (items.length === page.limit || bytes > LIMITS.pageBytes) return ended(list.topOf(page));
+  const limit = isMatch === undefined ? page.limit : list.batch;
   let { position } = page;
   for (let read = 0; read < LIMITS.searchedRows; read += limit) {
-    const readMore = () => readRows({ ...page, position, limit });
+    const readMore = () => list.readRows({ ...page, position, limit });
     const rows = await (isMatch === undefined ? readMore() : reads.run(readMore));
     for (const [index, row] of rows.slice(0, limit).entries()) {
       bytes += bytesOf(row);

@@ -27,26 +27,19 @@ export function toProblem(error: ApiError, requestId: string, baseUrl: string): 
   };
 }
 
-const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: {
-    code: "body_too_large",
-    detail: "The maximum size of a body is 1 MiB, of a form 64 KiB.",
-  },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
-    code: "unsupported_media_type",
-    detail: "Send the body as JSON, with Content-Type: application/json (UTF-8).",
-  },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: "invalid_header", detail: "Content-Length does not match the body." },
-  FST_ERR_BAD_URL: { code: "invalid_request", detail: "The path contains a malformed escape." },
+const SEND_JSON = "Send the body as JSON, with Content-Type: application/json (UTF-8).";
+const FASTIFY_CODES: Record<string, [code: ErrorCode, detail: string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ["body_too_large", "The maximum size of a body is 1 MiB, of a form 64 KiB."],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", SEND_JSON],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalid_header", "Content-Length does not match the body."],
+  FST_ERR_BAD_URL: ["invalid_request", "The path contains a malformed escape."],
 };
 
 const UNCHANGED = "The database is unavailable; nothing was changed.";
 export const UNCERTAIN =
   "The change may or may not have been made. A request with an Idempotency-Key can be retried safely.";
 
-/**
- * Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed to the caller.
- */
+/** Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
@@ -54,8 +47,8 @@ export function toApiError(error: unknown): ApiError | undefined {
   }
   if (error instanceof SandboxResetError) return unavailable(error.message, error);
   if (error instanceof DamagedEventError) return new ApiError("event_damaged", error.message, { cause: error });
-  const code = FASTIFY_CODES[(error as FastifyError).code];
-  return code === undefined ? undefined : new ApiError(code.code, code.detail);
+  const known = FASTIFY_CODES[(error as FastifyError).code];
+  return known && new ApiError(...known);
 }
 
 export const INTERNAL_ERROR = new ApiError("internal_error", "Internal error. The platform has logged the cause.");
@@ -68,10 +61,7 @@ interface BrokenRequest {
 /** The first byte of a TLS ClientHello. */
 const TLS_HANDSHAKE = 0x16;
 
-/**
- * How long a rejected client may take to read the reason. Then its socket is closed, whether or not it closes its own
- * side.
- */
+/** How long a rejected client may take to read the reason before its socket is closed. */
 const LINGER_MILLISECONDS = 2000;
 
 /** Responds on the bare socket with problem details to what Node's HTTP parser rejects before there is a request. */
@@ -126,14 +116,13 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
       return new ApiError("headers_too_large", "The request's headers may have at most 16 KiB together.");
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new ApiError("request_timeout", "The request did not arrive completely within 30 seconds.");
-    case "HPE_INVALID_METHOD":
-      if (Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE) {
-        return new ApiError("invalid_request", "This port speaks plain HTTP: use http:// instead of https://.");
-      }
-      return new ApiError(
-        "invalid_request",
-        "The request method is not an HTTP method. Methods are uppercase, such as GET.",
-      );
+    case "HPE_INVALID_METHOD": {
+      const isTls = Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE;
+      const detail = isTls
+        ? "This port speaks plain HTTP: use http:// instead of https://."
+        : "The request method is not an HTTP method. Methods are uppercase, such as GET.";
+      return new ApiError("invalid_request", detail);
+    }
     default:
       return new ApiError("invalid_request", PARSER_COMPLAINTS[String(code)] ?? "The request is not valid HTTP/1.1.");
   }
@@ -141,13 +130,8 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
 
 const REQUEST_ID = "req_4Vf8aTqz0bKm2sNw9XyRcd";
 
-/** Returns the problem details of an error response with this code. */
-export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {
+/** Returns the problem details of an error in an example, or of the usual one with this code. */
+export function exampleProblem(code: ErrorCode, baseUrl: string, error?: ApiError): Problem {
   const { detail, ...members } = ERROR_GUIDES[code].example;
-  return problemExample(new ApiError(code, detail, { members }), baseUrl);
-}
-
-/** Returns the problem details of an error in an example. */
-export function problemExample(error: ApiError, baseUrl: string): Problem {
-  return toProblem(error, REQUEST_ID, baseUrl);
+  return toProblem(error ?? new ApiError(code, detail, { members }), REQUEST_ID, baseUrl);
 }

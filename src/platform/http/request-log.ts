@@ -10,6 +10,7 @@ import { kindsWith, pathOf, RESOURCES } from "../../contract/resources.ts";
 import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { ClientAddress } from "./client-address.ts";
+import type { Keywords } from "./declared-fields.ts";
 import { parseIdempotencyKey } from "./headers.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 
@@ -150,27 +151,19 @@ interface SecretNames {
 /** Returns the names of a request's fields that hold secrets, at any depth. */
 export function secretInputsOf(schema: TSchema | undefined): string[] {
   if (schema === undefined) return [];
-  const {
-    properties = {},
-    items,
-    anyOf = [],
-  } = schema as {
-    properties?: Record<string, TSchema>;
-    items?: TSchema;
-    anyOf?: TSchema[];
-  };
+  const { properties = {}, items, anyOf = [] } = schema as Keywords;
   const parts = [...Object.values(properties), items, ...anyOf];
   return [...secretFieldsOf(schema), ...parts.flatMap(secretInputsOf)];
 }
 
 /** Returns the names of a response's fields that hold secrets. */
 export function secretFieldsOf(schema: TSchema): string[] {
-  const { properties = {} } = schema as { properties?: Record<string, TSchema> };
+  const { properties = {} } = schema as Keywords;
   return Object.keys(properties).filter((name) => isSecret(properties[name]!));
 }
 
 function isSecret(schema: TSchema): boolean {
-  const { "x-secret": secret, anyOf = [] } = schema as { "x-secret"?: boolean; anyOf?: TSchema[] };
+  const { "x-secret": secret, anyOf = [] } = schema as Keywords & { "x-secret"?: boolean };
   return secret === true || anyOf.some(isSecret);
 }
 

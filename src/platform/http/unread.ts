@@ -11,10 +11,7 @@ const behind = new Map<Reader, number>();
 let total = 0;
 let onRead = () => {};
 
-/**
- * Records how many bytes a client has not read. If they are too many for all clients together, cuts those that have been
- * behind for longest: others continue, and nothing is lost.
- */
+/** Records a client's unread bytes. If all have too many, cuts those behind for longest, which loses nothing. */
 export function recordUnread(reader: Reader, bytes: number): void {
   total += bytes - (behind.get(reader) ?? 0);
   if (bytes === 0) behind.delete(reader);

@@ -35,9 +35,7 @@ export interface Outcome {
   isResend?: true;
 }
 
-/**
- * Outcomes that arrive within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows.
- */
+/** Outcomes within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows. */
 const GATHER_MILLISECONDS = 25;
 /** This many are recorded without waiting. */
 const MAX_GATHER = 512;
@@ -190,16 +188,10 @@ function offsetOf({ sent }: Outcome, before: number, after: number): number {
 /** Whose outcomes are recorded, and in which environment. */
 type RecordedListener = Pick<Listener, "id" | "targets"> & { environment: number };
 
-async function withoutRecorded(
-  tx: Transaction,
-  { id: listenerId, environment }: RecordedListener,
-  outcomes: readonly Outcome[],
-): Promise<Outcome[]> {
-  const found = await Promise.all(
-    outcomes.map(({ eventId, ack, at }) =>
-      hasListenerAttempt(tx, { environment, listenerId, eventId, at: startOf(ack, at) }),
-    ),
-  );
+async function withoutRecorded(tx: Transaction, { id, environment }: RecordedListener, outcomes: readonly Outcome[]) {
+  const isRecorded = ({ eventId, ack, at }: Outcome) =>
+    hasListenerAttempt(tx, { environment, listenerId: id, eventId, at: startOf(ack, at) });
+  const found = await Promise.all(outcomes.map(isRecorded));
   return outcomes.filter((_outcome, index) => found[index] === false);
 }
 
@@ -213,9 +205,8 @@ async function recordAll(
   const { id: listenerId, environment } = listener;
   const eventIds = outcomes.map(({ eventId }) => eventId);
   const keyOf = (eventId: string, target: string | null) => `${eventId} ${target ?? ""}`;
-  const known = new Map(
-    (await findListenerDeliveries(tx, listener, eventIds)).map((one) => [keyOf(one.event_id, one.target), one]),
-  );
+  const recorded = await findListenerDeliveries(tx, listener, eventIds);
+  const known = new Map(recorded.map((one) => [keyOf(one.event_id, one.target), one]));
   const deliveries: DeliveryRow[] = [];
   const attempts: AttemptRow[] = [];
   const repeated: Promise<void>[] = [];

@@ -136,10 +136,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
 
   #beat(): void {
     this.#cancelBeat = this.#tools.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
-      if (this.#tools.clock.elapsed() - this.#lastReceivedAt >= LIMITS.silenceSeconds * 1000) {
-        this.#socket.terminate();
-        return;
-      }
+      if (this.#tools.clock.elapsed() - this.#lastReceivedAt >= LIMITS.silenceSeconds * 1000) return this.cut();
       this.#socket.ping();
       this.#beat();
     });

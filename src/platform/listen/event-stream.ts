@@ -66,16 +66,10 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
     // The client may have disconnected meanwhile.
     if (reply.raw.destroyed) return;
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-    if (request.method === "HEAD") {
-      reply.raw.end();
-      return;
-    }
-    const stream = new EventStream(tools, reply.raw, {
-      tenant,
-      types: typesOfSubscription(type),
-      start,
-      stamps: caller.credential.kind === "session" ? () => readStamps(tools, tenant, clock.now()) : undefined,
-    });
+    if (request.method === "HEAD") return void reply.raw.end();
+    const reading = { tenant, types: typesOfSubscription(type), start };
+    const stamps = caller.credential.kind === "session" ? () => readStamps(tools, tenant, clock.now()) : undefined;
+    const stream = new EventStream(tools, reply.raw, reading, stamps);
     streams.set(stream, caller);
     watch.start();
     reply.raw.once("close", () => {
@@ -92,9 +86,7 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
   });
 }
 
-/**
- * The last event that a reconnecting client has received. It takes precedence over where its first connection began.
- */
+/** The last event that a reconnecting client has received, which precedes where its first connection began. */
 function lastEventId(headers: IncomingHttpHeaders): string | undefined {
   const id = headers[LAST_EVENT_ID.toLowerCase()];
   if (id === undefined || id === "") return undefined;
@@ -106,11 +98,6 @@ function lastEventId(headers: IncomingHttpHeaders): string | undefined {
 const BEAT_MILLISECONDS = 1000;
 /** How long a client should wait before it reconnects. */
 const RETRY_MILLISECONDS = 1000;
-
-interface StreamOptions extends Reading {
-  /** Absent if only events are sent. */
-  stamps: (() => Promise<PageStamps>) | undefined;
-}
 
 /**
  * One client of server-sent events. Events and replays are messages of the default type. `ready`, `gap` and `reset` have
@@ -127,12 +114,13 @@ class EventStream implements LogClient, Watched, Reader {
   #cancelBeat: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(tools: LogTools, response: ServerResponse, options: StreamOptions) {
+  /** `stamps` is absent if only events are sent. */
+  constructor(tools: LogTools, response: ServerResponse, reading: Reading, stamps?: () => Promise<PageStamps>) {
     this.#tools = tools;
     this.#response = response;
-    this.#cursor = cursorOf(options.start.position);
-    this.#stamps = options.stamps;
-    this.#reader = new LogReader(tools, options, this);
+    this.#cursor = cursorOf(reading.start.position);
+    this.#stamps = stamps;
+    this.#reader = new LogReader(tools, reading, this);
   }
 
   start(): void {

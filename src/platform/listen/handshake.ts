@@ -27,39 +27,28 @@ export interface Handshake {
 export type HandshakeTools = ResponseTools & With<"clock" | "requests" | "publicUrl">;
 
 /** Into the request log. */
-export function recordHandshake(
-  { requests, clock }: HandshakeTools,
-  handshake: Handshake,
-  status: number,
-  errorCode?: ErrorCode,
-): void {
+export function recordHandshake(tools: HandshakeTools, handshake: Handshake, status: number, errorCode?: ErrorCode) {
   if (handshake.identified === undefined) return;
-  requests.record(handshake.identified, {
+  tools.requests.record(handshake.identified, {
     id: handshake.id,
     method: "GET",
     path: LISTEN_PATH,
     status,
-    milliseconds: clock.elapsed() - handshake.began,
+    milliseconds: tools.clock.elapsed() - handshake.began,
     idempotencyKey: undefined,
     errorCode,
   });
 }
 
 /** Authenticates a listener. Throws ApiError. */
-export async function admit(
-  { publicUrl }: HandshakeTools,
-  handshake: Handshake,
-  authenticate: Authenticate,
-): Promise<Caller> {
+export async function admit(tools: HandshakeTools, handshake: Handshake, authenticate: Authenticate): Promise<Caller> {
   const { request } = handshake;
-  const misdirected = problemOfHost(request, publicUrl?.hostname);
+  const misdirected = problemOfHost(request, tools.publicUrl?.hostname);
   if (misdirected !== undefined) throw misdirected;
   const path = (request.url ?? "").split("?", 1)[0]!;
   if (path !== LISTEN_PATH) {
-    throw new ApiError(
-      "not_found",
-      `The WebSocket path ${path.slice(0, 200)} does not exist. Did you mean ${LISTEN_PATH}?`,
-    );
+    const detail = `The WebSocket path ${path.slice(0, 200)} does not exist. Did you mean ${LISTEN_PATH}?`;
+    throw new ApiError("not_found", detail);
   }
   const caller = await authenticate(request, (identified) => (handshake.identified = identified));
   assertScope(caller, "listen:read");

@@ -31,36 +31,23 @@ const COARSENESS_MILLISECONDS = 86_400_000;
  * Returns the listener of an account, user and device name, with its signing secret. It is created at the first
  * connection and stays the same, so that a receiver is configured once. An API key stands for its account.
  */
-export async function openListener(
-  { database, vault, clock, random, newId }: ListenerTools,
-  caller: Caller,
-  device: string,
-): Promise<{ id: string; secret: string }> {
+export async function openListener(tools: ListenerTools, caller: Caller, device: string) {
+  const { database, vault, clock, random, newId } = tools;
   const opened = ({ id, secret }: ListenerRow) => ({ id, secret: vault.open(secret, id) });
   const environment = caller.tenant.environment;
   const owner = caller.user?.id ?? caller.tenant.account.id;
   const now = clock.now();
   const existing = await findListener(database, environment, owner, device);
   if (existing !== undefined && now - (existing.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(existing);
-  const row = {
-    ...(existing ?? newListener({ vault, random, newId }, { environment, owner, device }, now)),
-    seen_at: now,
-  };
+  const id = existing?.id ?? newId("listener", now);
+  const secret = existing?.secret ?? vault.seal(formatSigningSecret(random.bytes(32)), id);
+  const row = { id, environment, owner, device, secret, seen_at: now, created: existing?.created ?? now };
   // Read again, because another process may have created it at the same time.
   const stored = await database.write(async (tx) => {
     await insertListener(tx, row);
     return findListener(tx, environment, owner, device);
   });
   return opened(stored!);
-}
-
-function newListener(
-  { vault, random, newId }: With<"vault" | "random" | "newId">,
-  owned: Pick<ListenerRow, "environment" | "owner" | "device">,
-  created: number,
-): Omit<ListenerRow, "seen_at"> {
-  const id = newId("listener", created);
-  return { ...owned, id, secret: vault.seal(formatSigningSecret(random.bytes(32)), id), created };
 }
 
 /** How often a process reports that its connections are alive. */
@@ -83,10 +70,7 @@ export interface Listener {
 /** Closed connections that are remembered, one of each listener. */
 const MAX_ENDED = 1000;
 
-/**
- * Tracks who listens: records in the database that the listeners of this process are in use and, if several processes
- * share it, how many connections each of them has.
- */
+/** Records which listeners of this process are in use and, if several share the database, how many connections. */
 export class ListenerRegistry {
   readonly #tools: ListenerTools;
   readonly #process: string;
@@ -129,10 +113,7 @@ export class ListenerRegistry {
     return others + (await this.#countElsewhere(this.#tools.database, environment));
   }
 
-  /**
-   * Returns how many connections listen to an environment, in any process. With an event type, those of this process
-   * count only if they subscribe to it.
-   */
+  /** Counts an environment's connections in any process; with an event type, this process's only if they subscribe. */
   async count(queries: Queries, environment: number, type?: string): Promise<number> {
     const own = [...this.#listeners].filter(
       ({ tenant, subscriptions }) =>
@@ -179,9 +160,7 @@ export class ListenerRegistry {
     return [...this.#listeners].filter(({ tenant }) => tenant.environment === environment).length;
   }
 
-  /**
-   * Reports how many listen to an environment. Changes made meanwhile are reported afterwards, together. Never rejects.
-   */
+  /** Reports how many listen to an environment. Later changes are reported together. Never rejects. */
   #report(environment: number): Promise<void> {
     this.#unreported.add(environment);
     this.#sending ??= this.#sendReports().finally(() => (this.#sending = undefined));

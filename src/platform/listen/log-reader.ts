@@ -72,8 +72,7 @@ export class LogReader {
   readonly #types: readonly EventType[];
   readonly #client: LogClient;
   #position: LogPosition;
-  #gapAfter: string | undefined;
-  #gapReason: GapReason | undefined;
+  #gap: Pick<Start, "gapAfter" | "gapReason">;
   /** What the client knows that retention has removed. */
   #removed: LogNumbers;
   #mustReadAgain = false;
@@ -93,8 +92,7 @@ export class LogReader {
     this.#types = types;
     this.#client = client;
     this.#position = start.position;
-    this.#gapAfter = start.gapAfter;
-    this.#gapReason = start.gapReason;
+    this.#gap = start;
     this.#removed = start.removed;
   }
 
@@ -220,7 +218,7 @@ export class LogReader {
     this.#position = LOG_START;
     this.#countedTo = LOG_START.seq;
     this.#removed = LOG_START;
-    this.#gapAfter = undefined;
+    this.#gap = NO_GAP;
     this.#client.reset(cursorOf(LOG_START));
     return true;
   }
@@ -235,20 +233,18 @@ export class LogReader {
     this.#position = position;
     this.#countedTo = undefined;
     this.#removed = removed;
-    this.#gapAfter = from;
+    this.#gap = { gapAfter: from };
     log.warn({ after: from, from: cursorOf(position) }, "the database lacks events that were sent to a listener");
   }
 
   async #tellOfGap(removed: LogNumbers, next: LoggedEvent | undefined): Promise<void> {
     const isNew = (number: "seq" | "replay") =>
       removed[number] > Math.max(this.#position[number], this.#removed[number]);
-    if (isNew("seq") || isNew("replay")) this.#gapAfter ??= cursorOf(this.#position);
+    const { gapAfter, gapReason: reason } = this.#gap;
+    const from = gapAfter ?? (isNew("seq") || isNew("replay") ? cursorOf(this.#position) : undefined);
     this.#removed = removed;
-    if (this.#gapAfter === undefined) return;
-    const from = this.#gapAfter;
-    const reason = this.#gapReason;
-    this.#gapAfter = undefined;
-    this.#gapReason = undefined;
+    if (from === undefined) return;
+    this.#gap = NO_GAP;
     const { database, time } = this.#tools;
     const to = next?.position.id ?? lowestIdAt("event", (await time.read(database, this.#tenant)).now);
     if (!this.#stopped) this.#client.gap(from, to, reason);
@@ -294,6 +290,8 @@ export interface Start {
   removed: LogNumbers;
 }
 
+const NO_GAP = { gapAfter: undefined };
+
 /** The position before everything in a log. */
 const LOG_START: LogPosition = { seq: 0, replay: 0, id: undefined };
 
@@ -302,10 +300,7 @@ export function cursorOf({ id }: LogPosition): string {
   return id ?? lowestIdAt("event", 0);
 }
 
-/**
- * Parses `after`: an ID from the log, `now`, or `-<seconds>`. A time may also be given as the lowest ID of that time.
- * Throws ApiError.
- */
+/** Parses `after`: an ID, the lowest one of a time, `now`, or `-<seconds>`. Throws ApiError. */
 export async function findStart(
   queries: Queries,
   environment: number,

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import {
@@ -11,10 +11,8 @@ import {
   LISTEN_SUBPROTOCOL,
   type ListenQuery,
   type ListenTarget,
-  type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import type { ListenerResult } from "../../contract/schemas/statistics.ts";
 import { ApiError, invalidFields, shorten, unavailable } from "../domain/api-error.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Authenticate } from "../http/authenticate.ts";
@@ -29,23 +27,13 @@ import {
   OpenConnections,
   openListener,
 } from "./listeners.ts";
-import { cursorOf, findStart, type LogTools, type Start } from "./log-reader.ts";
+import { cursorOf, findStart, type LogTools } from "./log-reader.ts";
 import { ListenerConnection } from "./connection.ts";
 import { newestFailed, toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import type { With } from "../tools.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const MAX_FRAME_BYTES = 256 * 1024;
-
-export interface ListenServer {
-  /**
-   * Returns what listeners do or did with an event that they left without a delivery, the newest result first; without
-   * an ID, with the newest events that they failed to forward so far. `now` is the environment's time.
-   */
-  resultsOf(environment: number, eventId: string | undefined, now: number): ListenerResult[];
-  /** Rejects new connections and closes open ones, within a few seconds. Resolves when nothing of them is left. */
-  close(): Promise<void>;
-}
 
 const QUERY = Type.Object(
   {
@@ -56,19 +44,6 @@ const QUERY = Type.Object(
   { additionalProperties: false },
 );
 
-/** What a client has requested and is authorized for. */
-interface Granted {
-  caller: Caller;
-  listener: Listener;
-  window: number;
-  start: Start;
-  /** How far the environment's clock is ahead of real time, in milliseconds. */
-  offset: number;
-  secret: string;
-  /** How many others listen to the environment. */
-  others: number;
-}
-
 /** What connections are served with. */
 type ListenTools = HandshakeTools & ListenerTools & LogTools & With<"report">;
 
@@ -78,7 +53,7 @@ export function createListenServer(
   tools: ListenTools,
   authenticate: Authenticate,
   registry: ListenerRegistry,
-): ListenServer {
+) {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -91,27 +66,7 @@ export function createListenServer(
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
   const readQuery = compileQuery(QUERY);
 
-  const grant = async (handshake: Handshake, stream: Duplex): Promise<Granted> => {
-    const { request } = handshake;
-    const caller = await admit(tools, handshake, authenticate);
-    const { tenant } = caller;
-    await tools.rateLimit?.take(caller.credential.id, (name, value) => (handshake.headers[name] = value));
-    connections.take(tenant, stream);
-    const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
-    const subscriptions = readSubscriptions(query.events);
-    const { now } = await tools.time.read(tools.database, tenant);
-    const offset = now - tools.clock.now();
-    const start = await findStart(tools.database, tenant.environment, query.after, now);
-    const { id, secret } = await openListener(tools, caller, deviceOf(request));
-    const listener: Listener = { id, tenant, subscriptions, targets: [], connectedAt: tools.clock.now() };
-    const others = await registry.enter(listener, stream);
-    return { caller, listener, window: query.window ?? LIMITS.listenWindowDefault, start, offset, secret, others };
-  };
-
-  /**
-   * Notifies the listeners of this process, except the one that joined. If the database is unavailable, the next change
-   * notifies them.
-   */
+  /** Notifies the listeners of this process, except one. If the database is unavailable, the next change does. */
   const tellOthers = (environment: number, newest?: ListenerConnection) => {
     const told = connected.of(environment).filter((connection) => connection !== newest);
     if (told.length === 0) return;
@@ -121,41 +76,48 @@ export function createListenServer(
     );
   };
 
-  const open = (handshake: Handshake, granted: Granted, socket: WebSocket, stream: Duplex) => {
-    const { caller, listener, window, start, offset, secret, others } = granted;
-    const { subscriptions } = listener;
-    const { tenant } = caller;
-    recordHandshake(tools, handshake, 101);
-    const recorder = new AckRecorder(tools, listener, undelivered, offset);
-    const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
-    const setTargets = (targets: readonly ListenTarget[]) => (listener.targets = targets);
-    const settings = { tenant, types, window, start, setTargets };
-    const connection = new ListenerConnection(tools, socket, stream, settings, recorder);
-    connected.add(connection, caller, recorder);
-    watch.start();
-    const activity = { event: "listener" as const, listener: listener.id, environment: tenant.name };
-    tools.report({ ...activity, state: "connected" });
-    socket.once("close", () => tools.report({ ...activity, state: "disconnected" }));
-    const ready: PlatformFrame = {
-      frame: "ready",
-      session: listener.id,
-      secret,
-      cursor: cursorOf(start.position),
-      account: tenant.account.id,
-      environment: tenant.name,
-      subscriptions: [...subscriptions],
-      others,
-    };
-    connection.start(ready);
-    tellOthers(tenant.environment, connection);
-    socket.once("close", () => tellOthers(tenant.environment));
-  };
-
   const accept = async (handshake: Handshake, stream: Duplex, head: Buffer) => {
-    const granted = await grant(handshake, stream);
+    const { request } = handshake;
+    const { database, clock } = tools;
+    const caller = await admit(tools, handshake, authenticate);
+    const { tenant } = caller;
+    await tools.rateLimit?.take(caller.credential.id, (name, value) => (handshake.headers[name] = value));
+    connections.take(tenant, stream);
+    const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
+    const subscriptions = readSubscriptions(query.events);
+    const { now } = await tools.time.read(database, tenant);
+    const offset = now - clock.now();
+    const start = await findStart(database, tenant.environment, query.after, now);
+    const { id, secret } = await openListener(tools, caller, deviceOf(request));
+    const listener: Listener = { id, tenant, subscriptions, targets: [], connectedAt: clock.now() };
+    const others = await registry.enter(listener, stream);
     // Checked last: a connection that begins after the others were closed would keep the process from exiting.
     if (connected.isClosing) throw stopping();
-    sockets.handleUpgrade(handshake.request, stream, head, (socket) => open(handshake, granted, socket, stream));
+    sockets.handleUpgrade(request, stream, head, (socket) => {
+      recordHandshake(tools, handshake, 101);
+      const recorder = new AckRecorder(tools, listener, undelivered, offset);
+      const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
+      const setTargets = (targets: readonly ListenTarget[]) => (listener.targets = targets);
+      const settings = { tenant, types, window: query.window ?? LIMITS.listenWindowDefault, start, setTargets };
+      const connection = new ListenerConnection(tools, socket, stream, settings, recorder);
+      connected.add(connection, caller, recorder);
+      watch.start();
+      const activity = { event: "listener" as const, listener: id, environment: tenant.name };
+      tools.report({ ...activity, state: "connected" });
+      socket.once("close", () => tools.report({ ...activity, state: "disconnected" }));
+      connection.start({
+        frame: "ready",
+        session: id,
+        secret,
+        cursor: cursorOf(start.position),
+        account: tenant.account.id,
+        environment: tenant.name,
+        subscriptions,
+        others,
+      });
+      tellOthers(tenant.environment, connection);
+      socket.once("close", () => tellOthers(tenant.environment));
+    });
   };
 
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -166,11 +128,16 @@ export function createListenServer(
   });
 
   return {
-    resultsOf(environment, eventId, now) {
+    /**
+     * Returns what listeners do or did with an event that they left without a delivery, the newest result first; without
+     * an ID, with the newest events that they failed to forward so far. `now` is the environment's time.
+     */
+    resultsOf(environment: number, eventId: string | undefined, now: number) {
       const found = [...connected.forwarding(environment), ...undelivered.resultsIn(environment)];
       const results = eventId === undefined ? newestFailed(found) : found.filter(({ event }) => event === eventId);
       return results.map((result) => toListenerResult(result, now - tools.clock.now()));
     },
+    /** Rejects new connections and closes open ones, within a few seconds. Resolves when nothing of them is left. */
     async close() {
       watch.stop();
       await connected.close();
@@ -180,9 +147,7 @@ export function createListenServer(
   };
 }
 
-/**
- * A plain request to this path is a WebSocket request whose upgrade a proxy has removed. A 404 would not reveal that.
- */
+/** A plain request to this path is one whose upgrade a proxy has removed, which a 404 would not reveal. */
 export function registerLostUpgrade(app: FastifyInstance): void {
   app.get(LISTEN_PATH, () => {
     throw new ApiError(
@@ -232,12 +197,8 @@ class ConnectedListeners {
   /** Open connections, with the owner of the credential. */
   readonly callers = new Map<ListenerConnection, Caller>();
   readonly #recorders = new Set<AckRecorder>();
-  #closing = false;
-
-  /** Returns true once the platform stops: then no connection may begin. */
-  get isClosing(): boolean {
-    return this.#closing;
-  }
+  /** True once the platform stops: then no connection may begin. */
+  isClosing = false;
 
   add(connection: ListenerConnection, caller: Caller, recorder: AckRecorder): void {
     this.callers.set(connection, caller);
@@ -267,7 +228,7 @@ class ConnectedListeners {
    * client knows it.
    */
   async close(): Promise<void> {
-    this.#closing = true;
+    this.isClosing = true;
     const connections = [...this.callers.keys()];
     for (const connection of connections) connection.close(SERVICE_RESTART, GOODBYE);
     const settled = () => Promise.all([...this.#recorders].map((recorder) => recorder.settled()));

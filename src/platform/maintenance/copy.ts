@@ -8,38 +8,28 @@ import { CopyError } from "../errors.ts";
 const ROWS = 500;
 
 type Row = Record<string, SqlValue>;
-
-/** A table in both databases. */
-interface CopiedTable {
-  name: string;
-  rows: number;
-  /** Equal in both, or the copy has failed. */
-  checksum: string;
-}
+type Progress = (table: string, rows: number) => void;
 
 /**
  * Copies an SQLite file into an empty PostgreSQL database, table by table in the order of keys, then reads both sides
  * once more and compares counts and checksums. If it is killed, the next run continues after the last whole
- * transaction. Neither side may be served meanwhile. Throws CopyError.
+ * transaction. Neither side may be served meanwhile. Returns each table with its number of rows and their checksum.
+ * Throws CopyError.
  */
-export async function copyDatabase(
-  source: Queries,
-  target: Database,
-  progress: (table: string, rows: number) => void,
-): Promise<CopiedTable[]> {
+export async function copyDatabase(source: Queries, target: Database, progress: Progress) {
   const tables = await tablesOf(source);
   await begin(target, tables);
   for (const table of tables) await copyTable(source, target, table, progress);
-  const copied: CopiedTable[] = [];
+  const copied: ({ name: string } & RowChecksum)[] = [];
   for (const table of tables) {
     const [here, there] = [await checksumOf(source, table), await checksumOf(target, table)];
-    if (here.rows !== there.rows || here.text !== there.text) {
+    if (here.rows !== there.rows || here.checksum !== there.checksum) {
       throw new CopyError(
         `${table.name} differs: ${here.rows} rows and ${there.rows}. Was one of the databases in use? ` +
           "Empty the target and copy again.",
       );
     }
-    copied.push({ name: table.name, rows: here.rows, checksum: here.text });
+    copied.push({ name: table.name, ...here });
   }
   await alignLog(target);
   await target.write((tx) => tx.run("DROP TABLE copy_progress"));
@@ -68,18 +58,11 @@ export async function hasUnfinishedCopy(database: Queries): Promise<boolean> {
   return (await database.get(COPY_PROGRESS[database.dialect])) !== undefined;
 }
 
-async function copyTable(
-  source: Queries,
-  target: Database,
-  table: TableShape,
-  progress: (table: string, rows: number) => void,
-): Promise<void> {
-  const saved = await target.get<{ last_key: string }>("SELECT last_key FROM copy_progress WHERE name = $1", [
-    table.name,
-  ]);
+async function copyTable(source: Queries, target: Database, table: TableShape, progress: Progress): Promise<void> {
+  const sql = "SELECT last_key FROM copy_progress WHERE name = $1";
+  const saved = await target.get<{ last_key: string }>(sql, [table.name]);
   const insert = insertRows<Row>(table.name, table.columns);
-  let last =
-    saved === undefined ? undefined : (JSON.parse(saved.last_key) as ReturnType<typeof plain>[]).map(fromPlain);
+  let last = saved && (JSON.parse(saved.last_key) as ReturnType<typeof plain>[]).map(fromPlain);
   for (;;) {
     const rows = await pageOf(source, table, last);
     const end = rows.at(-1);
@@ -106,13 +89,27 @@ function pageOf(queries: Queries, { name, columns, key }: TableShape, last: read
   return queries.all<Row>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order} LIMIT ${ROWS}`, last);
 }
 
+interface RowChecksum {
+  rows: number;
+  checksum: string;
+}
+
+/**
+ * Returns a checksum of a table's rows in any order: the sum of their SHA-256s modulo 2^256, so that it does not depend
+ * on how a database sorts.
+ */
 async function checksumOf(queries: Queries, table: TableShape): Promise<RowChecksum> {
-  const checksum = new RowChecksum();
+  let sum = 0n;
+  let count = 0;
   for (let last: SqlValue[] | undefined; ;) {
     const rows = await pageOf(queries, table, last);
-    for (const row of rows) checksum.add(table.columns.map((column) => row[column] ?? null));
+    for (const row of rows) {
+      const values = JSON.stringify(table.columns.map((column) => plain(row[column] ?? null)));
+      sum = BigInt.asUintN(256, sum + BigInt(`0x${createHash("sha256").update(values).digest("hex")}`));
+    }
+    count += rows.length;
     const end = rows.at(-1);
-    if (end === undefined || rows.length < ROWS) return checksum;
+    if (end === undefined || rows.length < ROWS) return { rows: count, checksum: sum.toString(16).padStart(64, "0") };
     last = table.key.map((column) => end[column] ?? null);
   }
 }
@@ -144,31 +141,6 @@ async function tablesOf(source: Queries): Promise<TableShape[]> {
       return { name, columns: columns.map((column) => column.name), key: key.map((column) => column.name) };
     });
   return Promise.all(shapes);
-}
-
-/**
- * Returns a checksum of rows in any order: the sum of their SHA-256s modulo 2^256, so that it does not depend on how a
- * database sorts.
- */
-class RowChecksum {
-  #sum = 0n;
-  #counted = 0;
-
-  add(values: readonly SqlValue[]): void {
-    const hash = createHash("sha256")
-      .update(JSON.stringify(values.map(plain)))
-      .digest("hex");
-    this.#sum = BigInt.asUintN(256, this.#sum + BigInt(`0x${hash}`));
-    this.#counted += 1;
-  }
-
-  get rows(): number {
-    return this.#counted;
-  }
-
-  get text(): string {
-    return this.#sum.toString(16).padStart(64, "0");
-  }
 }
 
 /** Converts a value to JSON, with bytes distinct from text. */

@@ -19,14 +19,8 @@ import { MIGRATIONS } from "../storage/migrations/index.ts";
 import { asOpenError } from "../storage/sqlite/errors.ts";
 import { openSqliteReader } from "../storage/sqlite/open.ts";
 import { loadSqlite, type SqliteRuntime } from "../storage/sqlite/runtime.ts";
-import { checkDatabase, type CheckReport } from "./check.ts";
+import { checkDatabase } from "./check.ts";
 import { RestoreError } from "../errors.ts";
-
-interface Restored {
-  rows: CheckReport["rows"];
-  /** The new path of the replaced database. */
-  previous: string | undefined;
-}
 
 interface RestoreOptions {
   stamp: string;
@@ -38,13 +32,10 @@ interface RestoreOptions {
 /**
  * Replaces an SQLite database that no process uses with a backup. The backup is copied and checked first. The replaced
  * database stays next to it under another name, with its log. If this is killed, one of the two databases is there, and
- * the platform never starts on a mixture. Throws RestoreError and StorageOpenError.
+ * the platform never starts on a mixture. Returns the number of rows by table, and the new path of the replaced
+ * database. Throws RestoreError and StorageOpenError.
  */
-export async function restore(
-  backup: string,
-  database: string,
-  { stamp, driver, confirm }: RestoreOptions,
-): Promise<Restored> {
+export async function restore(backup: string, database: string, { stamp, driver, confirm }: RestoreOptions) {
   const sqlite = await loadSqlite(driver);
   assertWhole(backup, database);
   const file = locateFile(database);
@@ -57,7 +48,7 @@ export async function restore(
     removeWithLogs(copy);
     await copyFile(backup, copy);
     chmodSync(copy, 0o600);
-    const rows = await prepare(sqlite, copy, { backup, driver });
+    const rows = await prepare(sqlite, copy, backup, driver);
     await confirm?.();
     const previous = existsSync(file) ? replacedPrefix(file) + stamp : undefined;
     if (previous !== undefined) addName(file, previous);
@@ -113,11 +104,7 @@ function assertWhole(backup: string, database: string): void {
 }
 
 /** Checks the copy, and makes it an independent, durable database. Throws RestoreError, and StorageOpenError. */
-async function prepare(
-  sqlite: SqliteRuntime,
-  copy: string,
-  { backup, driver }: { backup: string; driver: string | undefined },
-): Promise<CheckReport["rows"]> {
+async function prepare(sqlite: SqliteRuntime, copy: string, backup: string, driver: string | undefined) {
   const writer = new Connection(sqlite, copy);
   try {
     planSqliteUpgrade(writer, copy, MIGRATIONS);

@@ -69,10 +69,7 @@ export function createRetention(tools: RetentionTools): Periodic {
 }
 
 /** Removes everything past its retention period, once. */
-async function removeOldRows(
-  { database, clock, clockTrust, background }: RetentionTools,
-  signal: AbortSignal,
-): Promise<void> {
+async function removeOldRows({ database, clock, clockTrust, background }: RetentionTools, signal: AbortSignal) {
   const removeAll = async (claim: string, step: Step) => {
     const size = new SliceSize(database.dialect, clock);
     for (let after: string | undefined = ""; !signal.aborted;) {
@@ -199,7 +196,7 @@ const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 async function removeEvents(tx: Transaction, { rows, after }: Slice, environment: number, idBound: string) {
   const end = await lastOfNextEvents(tx, environment, { after, idBound }, rows);
   if (end === undefined) return undefined;
-  const events = await removableEvents(tx, environment, { after, last: end });
+  const events = await removableEvents(tx, environment, after, end);
   const numbers = new Map(events.map(({ id, seq }) => [id, seq]));
   const removed = await deleteEvents(tx, environment, [...numbers.keys()]);
   const [first, last] = [removed[0], removed.at(-1)];

@@ -14,10 +14,8 @@ const LINK_TRUST_MS = 15 * 60_000;
 const WRONG_PASSWORDS = { burst: 5, refillSeconds: 60 };
 
 /** Serves the page for a user's own sign-in details. */
-export function accountRoutes(
-  scope: FastifyInstance,
-  { database, clock, createLimiter, browserSessions, passwords }: PageTools,
-): void {
+export function accountRoutes(scope: FastifyInstance, tools: PageTools): void {
+  const { database, clock, createLimiter, browserSessions, passwords } = tools;
   const limiter = createLimiter("passwords", WRONG_PASSWORDS);
 
   const asksPassword = ({ user }: SignedIn) =>
@@ -57,7 +55,10 @@ export function accountRoutes(
     if (problem !== undefined) return showError(400, problem);
     const hash = password === undefined ? undefined : await passwords.hash(password);
     const token = await database.write(async (tx) => {
-      if (!(await replaceHash(tx, user.user_id, user.password, hash ?? user.password))) throw changedMeanwhile();
+      if (!(await replaceHash(tx, user.user_id, user.password, hash ?? user.password))) {
+        const detail = "Nothing was saved. Sign in again with the new password.";
+        throw new PageError(403, "The password was changed", detail);
+      }
       if (!(await changeEmail(tx, user.user_id, email, email.toLowerCase()))) return undefined;
       if (hash === undefined) return browser.token;
       await deleteSessionsOfUser(tx, user.user_id);
@@ -68,10 +69,6 @@ export function accountRoutes(
     if (token !== browser.token) browserSessions.admit(reply, token);
     return seeOther(reply, `${ACCOUNT}?saved=1`);
   });
-}
-
-function changedMeanwhile(): PageError {
-  return new PageError(403, "The password was changed", "Nothing was saved. Sign in again with the new password.");
 }
 
 interface AccountView {

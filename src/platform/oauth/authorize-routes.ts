@@ -29,24 +29,19 @@ interface AuthorizationRequest {
 }
 
 /** An invalid request, reported to the app by redirect. */
-class AuthorizationError extends Error {
+class AuthorizationError extends OAuthError {
   override name = "AuthorizationError";
   readonly redirectUri: string;
   readonly state: string | undefined;
-  readonly code: string;
 
   constructor(redirectUri: string, state: string | undefined, { code, message }: OAuthError) {
-    super(message);
+    super(code, message);
     this.redirectUri = redirectUri;
     this.state = state;
-    this.code = code;
   }
 }
 
-/**
- * Parses the query of `/oauth/authorize`. Throws PageError until the redirect URI is known to be valid,
- * AuthorizationError from then on.
- */
+/** Parses the query. Throws PageError until the redirect URI is known to be valid, then AuthorizationError. */
 async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
   const client = await lookUpClient(database, parameters.get("client_id"));
@@ -71,16 +66,12 @@ async function readAuthorizationRequest(database: Database, url: string): Promis
   }
 }
 
-/**
- * Returns the redirect that carries a response, with `iss` so that a client of several servers knows the issuer (RFC
- * 9207).
- */
+/** Returns the redirect of a response, with `iss` for clients of several servers (RFC 9207). */
 function redirectWith(redirectUri: string, issuer: string, parameters: Record<string, string | undefined>): string {
   const pairs = Object.entries({ ...parameters, iss: issuer }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );
-  const query = pairs.join("&");
-  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${query}`;
+  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${pairs.join("&")}`;
 }
 
 function read(url: string): Parameters {
@@ -131,30 +122,10 @@ function wrong(detail: string): PageError {
 const CODE_SECONDS = 60;
 
 /** Serves the consent page. */
-export function authorizeRoutes(
-  scope: FastifyInstance,
-  { database, vault, random, clock, baseUrl, browserSessions }: PageTools,
-): void {
-  scope.get(OAUTH_PATHS.authorize, (request, reply) =>
-    handle(request, reply, async (authorization, browser) =>
-      sendPage(reply, 200, consent(browser, authorization, request.url)),
-    ),
-  );
-
-  scope.post(OAUTH_PATHS.authorize, (request, reply) =>
-    handle(request, reply, async (authorization, browser) => {
-      const result = await decide(authorization, browser, formOf(request.body).get("decision"));
-      const uri = redirectWith(authorization.redirectUri, baseUrl(), { ...result, state: authorization.state });
-      return seeOther(reply, uri);
-    }),
-  );
-
+export function authorizeRoutes(scope: FastifyInstance, tools: PageTools): void {
+  const { database, vault, random, clock, baseUrl, browserSessions } = tools;
   /** Both methods parse the same query, so the user's choice applies to what was shown. */
-  const handle = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    act: (authorization: AuthorizationRequest, browser: SignedIn) => Promise<FastifyReply>,
-  ) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const isForm = request.method === "POST";
     const browser = isForm
       ? (await browserSessions.submitted(request, reply)).browser
@@ -163,7 +134,10 @@ export function authorizeRoutes(
     try {
       const authorization = await readAuthorizationRequest(database, request.url);
       if (!isSignedIn(browser)) return askToSignIn(reply, browserSessions, browser, next);
-      return await act(authorization, browser);
+      if (!isForm) return sendPage(reply, 200, consent(browser, authorization, request.url));
+      const result = await decide(authorization, browser, formOf(request.body).get("decision"));
+      const { redirectUri, state } = authorization;
+      return seeOther(reply, redirectWith(redirectUri, baseUrl(), { ...result, state }));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
       const { redirectUri, state, code, message } = error;
@@ -179,25 +153,18 @@ export function authorizeRoutes(
   };
 
   const decide = async (authorization: AuthorizationRequest, { user }: SignedIn, decision: string | undefined) => {
-    switch (decision) {
-      case "approve":
-        return { code: await newCode(authorization, user.user_id, user.account_id) };
-      case "deny":
-        return { error: "access_denied", error_description: "The user denied access." };
-      default:
-        throw new PageError(400, "Allow or deny?", "The form contains no choice. Go back and choose one.");
+    if (decision === "deny") return { error: "access_denied", error_description: "The user denied access." };
+    if (decision !== "approve") {
+      throw new PageError(400, "Allow or deny?", "The form contains no choice. Go back and choose one.");
     }
-  };
-
-  const newCode = async (authorization: AuthorizationRequest, userId: string, accountId: string): Promise<string> => {
     const code = Buffer.from(random.bytes(32)).toString("base64url");
     const now = clock.now();
     await database.write(async (tx) =>
       insertCode(tx, {
         digest: vault.digest(code),
         app_id: authorization.client.id,
-        user_id: userId,
-        environment: await findEnvironmentNumber(tx, accountId, authorization.environment),
+        user_id: user.user_id,
+        environment: await findEnvironmentNumber(tx, user.account_id, authorization.environment),
         scopes: JSON.stringify(authorization.scopes),
         redirect_uri: authorization.sentRedirectUri ?? null,
         challenge: authorization.challenge,
@@ -205,8 +172,11 @@ export function authorizeRoutes(
         expires_at: now + CODE_SECONDS * 1000,
       }),
     );
-    return code;
+    return { code };
   };
+
+  scope.get(OAUTH_PATHS.authorize, handle);
+  scope.post(OAUTH_PATHS.authorize, handle);
 }
 
 function consent(browser: SignedIn, authorization: AuthorizationRequest, here: string) {

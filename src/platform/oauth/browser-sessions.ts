@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Passwords } from "../domain/passwords.ts";
 import { sessionCookieName } from "../http/authenticate.ts";
 import { PageError } from "../http/pages/page.ts";
-import { formOf, type Parameters } from "../http/pages/parameters.ts";
+import { formOf } from "../http/pages/parameters.ts";
 import type { With } from "../tools.ts";
 import type { Transaction } from "../storage/database.ts";
 import { hasAnyPassword } from "../storage/accounts.ts";
@@ -42,9 +42,7 @@ export function isSignedIn(browser: BrowserSession): browser is SignedIn {
   return browser.user !== undefined;
 }
 
-interface BrowserSessionTools extends GrantTools, With<"publicUrl" | "clientAddress"> {
-  linkCommand: (request: IncomingMessage) => LinkCommand;
-}
+type BrowserSessionTools = GrantTools & With<"publicUrl" | "clientAddress">;
 
 /** What the pages for browsers are served with. */
 export interface PageTools extends GrantTools, With<"createLimiter" | "clientAddress" | "baseUrl"> {
@@ -55,10 +53,13 @@ export interface PageTools extends GrantTools, With<"createLimiter" | "clientAdd
 /** Identifies browsers by their cookie. */
 export class BrowserSessions {
   readonly #tools: BrowserSessionTools;
+  readonly #linkCommand: string | undefined;
   readonly #cookie: string;
 
-  constructor(tools: BrowserSessionTools) {
+  /** `linkCommand` prints a sign-in link on this machine. */
+  constructor(tools: BrowserSessionTools, linkCommand: string | undefined) {
     this.#tools = tools;
+    this.#linkCommand = linkCommand;
     this.#cookie = sessionCookieName(tools.vault, tools.publicUrl);
   }
 
@@ -72,19 +73,13 @@ export class BrowserSessions {
     if (!isOurs) this.#setCookie(reply, token);
     const user = isOurs ? await findSession(database, vault.digest(token), clock.now()) : undefined;
     const isPasswordless = user === undefined && !(await hasAnyPassword(database));
-    const linkCommand = this.#tools.linkCommand(request.raw);
+    const linkCommand = linkCommandOf(request.raw, this.#linkCommand);
     const address = clientAddress(request.raw);
     return { token, csrf: this.#csrfOf(token), userAgent, address, user, isPasswordless, linkCommand };
   }
 
-  /**
-   * Returns the form of a request and the browser that submitted it. Throws PageError if the form was not rendered for
-   * this browser and session.
-   */
-  async submitted(
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<{ browser: BrowserSession; form: Parameters }> {
+  /** The form of a request, and its browser. Throws PageError if it was not rendered for this browser and session. */
+  async submitted(request: FastifyRequest, reply: FastifyReply) {
     const browser = await this.of(request, reply);
     const form = formOf(request.body);
     const sent = Buffer.from(form.text("csrf"));
@@ -177,7 +172,7 @@ export interface LinkCommand {
 const PROXY_HEADERS = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
 
 /** Shows the exact command, which contains paths, only to a browser on this machine. */
-export function linkCommandOf({ headers, socket }: IncomingMessage, exact: string | undefined): LinkCommand {
+function linkCommandOf({ headers, socket }: IncomingMessage, exact: string | undefined): LinkCommand {
   const isHere =
     isLoopback(socket.remoteAddress ?? "") &&
     isLoopback(parseUrl(`http://${headers.host}`)?.hostname ?? "") &&

@@ -14,15 +14,14 @@ export function lookUpClient(database: Database, id: string | undefined): Promis
   return /^app_\w{1,40}$/.test(id ?? "") ? findClient(database, id!) : Promise.resolve(undefined);
 }
 
+type ClientTools = With<"database" | "vault">;
+
 /**
  * Authenticates the client of a form by its secret, in the Authorization header or in the form but not in both, or by
  * its ID only if it is public. Throws OAuthError `invalid_client` or `invalid_request`.
  */
-export async function authenticateClient(
-  { database, vault }: With<"database" | "vault">,
-  request: FastifyRequest,
-  form: Parameters,
-) {
+export async function authenticateClient(tools: ClientTools, request: FastifyRequest, form: Parameters) {
+  const { database, vault } = tools;
   const header = basicCredentials(request);
   const secret = form.get("client_secret");
   if (header !== undefined && secret !== undefined) {

@@ -23,16 +23,14 @@ import type { Database } from "../storage/database.ts";
 import { environmentFor } from "./clients.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
-import { beginGrant, type GrantTools, issueTokens, type TokenResponse } from "./tokens.ts";
+import { beginGrant, type GrantTools, type TokenResponse } from "./tokens.ts";
 
 /** At most five wrong codes a minute, per user and per address: with that, 34 bits are safe for ten minutes. */
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 
 /** Renders the form for device codes. The code is shown again with the question, to be compared. */
-export function deviceRoutes(
-  scope: FastifyInstance,
-  { database, vault, clock, createLimiter, clientAddress, browserSessions }: PageTools,
-): void {
+export function deviceRoutes(scope: FastifyInstance, tools: PageTools): void {
+  const { database, vault, clock, createLimiter, clientAddress, browserSessions } = tools;
   const limiter = createLimiter("device codes", WRONG_CODES);
 
   scope.get(OAUTH_PATHS.device, async (request, reply) => {
@@ -48,20 +46,20 @@ export function deviceRoutes(
     const { browser, form } = await browserSessions.submitted(request, reply);
     if (!isSignedIn(browser)) return askToSignIn(reply, browserSessions, browser, OAUTH_PATHS.device);
     const typed = form.text("user_code").slice(0, 20);
+    const showProblem = (status: number, problem: string) =>
+      sendPage(reply, status, codePage(browser, { code: typed, problem }));
     const names = [browser.user.user_id, addressName(clientAddress(request.raw))];
     const taken = await Promise.all(names.map((name) => limiter.take(name)));
     const wait = Math.max(...taken.map((one) => one.wait));
     if (wait > 0) {
       void reply.header("Retry-After", String(wait));
-      const problem = `Too many wrong codes: wait ${wait} seconds.`;
-      return sendPage(reply, 429, codePage(browser, { code: typed, problem }));
+      return showProblem(429, `Too many wrong codes: wait ${wait} seconds.`);
     }
     const code = readUserCode(typed);
     const digest = code === undefined ? undefined : userCodeDigest(vault, code);
     const row = digest === undefined ? undefined : await findPendingByUserCode(database, digest, clock.now());
     if (code === undefined || digest === undefined || row === undefined) {
-      const problem = "No device is waiting with this code. It may have expired: check the device.";
-      return sendPage(reply, 400, codePage(browser, { code: typed, problem }));
+      return showProblem(400, "No device is waiting with this code. It may have expired: check the device.");
     }
     await Promise.all(names.map((name) => limiter.release(name)));
 
@@ -84,13 +82,7 @@ export function deviceRoutes(
     const status = decision === "approve" ? "approved" : "denied";
     const { user_id } = browser.user;
     const isDecided = await database.write((tx) => decideDeviceCode(tx, digest, status, user_id, clock.now()));
-    if (!isDecided) {
-      return sendPage(
-        reply,
-        400,
-        codePage(browser, { code: typed, problem: "This code was already approved or denied." }),
-      );
-    }
+    if (!isDecided) return showProblem(400, "This code was already approved or denied.");
     return seeOther(reply, `${OAUTH_PATHS.device}?result=${status}`);
   });
 }
@@ -170,28 +162,14 @@ const PENALTY_MS = 5000;
 /** A poll may be early by this much: the previous one may have been delayed on its way. */
 const SLACK_MS = 500;
 
-/** The response of the device authorization endpoint (RFC 8628 3.2). */
-interface DeviceAuthorization {
-  device_code: string;
-  user_code: string;
-  verification_uri: string;
-  verification_uri_complete: string;
-  expires_in: number;
-  interval: number;
-}
-
 /** The stored form of a user code. */
 export function userCodeDigest(vault: Vault, code: string): Buffer {
   return vault.digest(`user_code:${code}`);
 }
 
-/** Begins a sign-in on a device that has no browser. */
-export async function authorizeDevice(
-  { database, vault, random, clock }: GrantTools,
-  baseUrl: string,
-  client: ClientRow,
-  form: Parameters,
-): Promise<DeviceAuthorization> {
+/** Begins a sign-in on a device that has no browser. Returns the response of RFC 8628 3.2. */
+export async function authorizeDevice(tools: GrantTools, baseUrl: string, client: ClientRow, form: Parameters) {
+  const { database, vault, random, clock } = tools;
   const scopes = parseScopeNames(form.get("scope"));
   const environment = environmentFor(client, form);
   const deviceCode = Buffer.from(random.bytes(32)).toString("base64url");
@@ -222,10 +200,7 @@ export async function authorizeDevice(
   };
 }
 
-/**
- * Handles a device's poll: returns tokens to a single poll once the user has allowed it, and throws the reason until
- * then.
- */
+/** Handles a device's poll: returns tokens to a single poll after the approval, and throws the reason until then. */
 export async function pollDevice(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenResponse> {
   const { database, vault, clock } = tools;
   const code = form.get("device_code");
@@ -258,11 +233,10 @@ async function redeem(tools: GrantTools, client: ClientRow, row: DeviceCodeRow, 
   const response = await database.write(async (tx) => {
     const user = await findUser(tx, row.user_id!);
     if (user === undefined || !(await useDeviceCode(tx, row.digest, now))) return undefined;
-    const grantId = newId("oauth_grant", now);
-    const scopes = JSON.parse(row.scopes) as Scope[];
+    const id = newId("oauth_grant", now);
     const environment = await findEnvironmentNumber(tx, user.account_id, row.environment);
-    await beginGrant(tx, grantId, { appId: client.id, userId: user.id, environment, scopes }, now);
-    return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
+    const owner = { app_id: client.id, user_id: user.id, environment };
+    return beginGrant(tx, tools, { id, ...owner, scopes: row.scopes, created: now });
   });
   if (response === undefined) throw invalidCode();
   return response;

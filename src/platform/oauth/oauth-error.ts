@@ -7,7 +7,8 @@ export class OAuthError extends Error {
   readonly headers: Record<string, string>;
 
   constructor(code: string, description: string, status = 400, headers: Record<string, string> = {}) {
-    super(asDescription(description));
+    // A description may only contain these characters (RFC 6749 5.2).
+    super(description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 300));
     this.code = code;
     this.status = status;
     this.headers = headers;
@@ -17,9 +18,4 @@ export class OAuthError extends Error {
 /** The client failed to authenticate: 401 with the supported method. */
 export function invalidClient(description: string): OAuthError {
   return new OAuthError("invalid_client", description, 401, { "WWW-Authenticate": 'Basic realm="service"' });
-}
-
-/** A description may only contain these characters (RFC 6749 5.2). */
-function asDescription(text: string): string {
-  return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 300);
 }

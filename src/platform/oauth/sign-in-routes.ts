@@ -25,10 +25,8 @@ const PER_USER = { burst: 100, refillSeconds: 5 };
 const LONGEST_PASSWORD = 1000;
 
 /** Serves sign-in by email and password, and sign-out. */
-export function signInRoutes(
-  scope: FastifyInstance,
-  { database, createLimiter, clientAddress, browserSessions, passwords }: PageTools,
-): void {
+export function signInRoutes(scope: FastifyInstance, tools: PageTools): void {
+  const { database, createLimiter, clientAddress, browserSessions, passwords } = tools;
   const limiters = {
     address: createLimiter("sign-ins from an address", PER_ADDRESS),
     both: createLimiter("sign-ins of a user from an address", PER_USER_AND_ADDRESS),
@@ -44,7 +42,9 @@ export function signInRoutes(
     ] as const;
     for (const [limiter, name] of limits) {
       const { wait } = await limiter.take(name);
-      if (wait > 0) throw tooMany(wait);
+      if (wait === 0) continue;
+      const detail = `Wait ${wait} seconds, then try again.`;
+      throw new PageError(429, "Too many attempts", detail, { "Retry-After": String(wait) });
     }
     const user = await findUserByEmail(database, emailKey);
     if (!(await passwords.verify(password, user?.password ?? null)) || user === undefined) return undefined;
@@ -71,18 +71,13 @@ export function signInRoutes(
     const email = form.text("email").trim().slice(0, 400);
     const password = form.text("password");
     const next = localPath(form.get("next"));
-    const known = password.length <= LONGEST_PASSWORD;
-    const user = known
-      ? await prove(email.toLowerCase(), password, addressName(clientAddress(request.raw)))
-      : undefined;
+    const address = addressName(clientAddress(request.raw));
+    const user = password.length <= LONGEST_PASSWORD ? await prove(email.toLowerCase(), password, address) : undefined;
     const token = user && (await begin(browser, user, password));
     if (token === undefined) {
       void reply.header("WWW-Authenticate", 'Form realm="service"');
-      return sendPage(
-        reply,
-        401,
-        signInPage(browser, { next, email, problem: "Incorrect email address or password." }),
-      );
+      const problem = "Incorrect email address or password.";
+      return sendPage(reply, 401, signInPage(browser, { next, email, problem }));
     }
     browserSessions.admit(reply, token);
     return seeOther(reply, next);
@@ -95,33 +90,28 @@ export function signInRoutes(
   });
 }
 
-function tooMany(seconds: number): PageError {
-  return new PageError(429, "Too many attempts", `Wait ${seconds} seconds, then try again.`, {
-    "Retry-After": String(seconds),
-  });
-}
-
 const LINK = 0;
 const INVITATION = 1;
 const CREATE_ANOTHER = "To print another one, run this command on the machine that runs this platform:";
 const ASK_AGAIN = "Ask for a new invitation.";
 
 /** Serves one-time links. They sign in at once; an invitation first asks for a password. */
-export function linkRoutes(
-  scope: FastifyInstance,
-  { database, vault, clock, browserSessions, passwords }: PageTools,
-): void {
+export function linkRoutes(scope: FastifyInstance, { database, vault, clock, browserSessions, passwords }: PageTools) {
   const find = (token: string, invitation: number) =>
     findSignInLink(database, vault.digest(token), clock.now()).then((link) =>
       link?.invitation === invitation ? link : undefined,
     );
 
-  const invitation = async (browser: BrowserSession, token: string, problem?: string) => {
+  const findInvited = async (token: string) => {
     const link = await find(token, INVITATION);
-    const user = link === undefined ? undefined : await findUser(database, link.user_id);
+    const user = link && (await findUser(database, link.user_id));
     if (user === undefined) throw worthless(ASK_AGAIN);
-    const account = (await accountOfUser(database, user.id))!.name;
-    return invitationPage(browser, { token, email: user.email, account, problem });
+    return user;
+  };
+
+  const invitation = async (browser: BrowserSession, token: string, { id, email }: UserRow, problem?: string) => {
+    const account = (await accountOfUser(database, id))!.name;
+    return invitationPage(browser, { token, email, account, problem });
   };
 
   // A prefetch of the browser, or a HEAD request, must not use up the link.
@@ -132,14 +122,14 @@ export function linkRoutes(
     const browser = await browserSessions.of(request, reply);
     const token = queryOf(request.url).text("token");
     const link = await find(token, LINK);
+    const isWorthless = () => worthless(CREATE_ANOTHER, commandLine(browser.linkCommand));
     if (link === undefined) {
       if (browser.user !== undefined) return seeOther(reply, localPath(browserSessions.takeNext(request, reply)));
-      throw worthless(CREATE_ANOTHER, commandLine(browser.linkCommand));
+      throw isWorthless();
     }
     if (request.method === "HEAD") return seeOther(reply, HOME);
     const session = await database.write(async (tx) => {
-      if (!(await useSignInLink(tx, link.digest, LINK, clock.now())))
-        throw worthless(CREATE_ANOTHER, commandLine(browser.linkCommand));
+      if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw isWorthless();
       return browserSessions.begin(tx, browser, link.user_id, true);
     });
     browserSessions.admit(reply, session);
@@ -148,21 +138,20 @@ export function linkRoutes(
 
   scope.get("/invitation", async (request, reply) => {
     const browser = await browserSessions.of(request, reply);
-    return sendPage(reply, 200, await invitation(browser, queryOf(request.url).text("token")));
+    const token = queryOf(request.url).text("token");
+    return sendPage(reply, 200, await invitation(browser, token, await findInvited(token)));
   });
 
   scope.post("/invitation", async (request, reply) => {
     const { browser, form } = await browserSessions.submitted(request, reply);
     const token = form.text("token");
     const password = form.text("password");
-    const link = await find(token, INVITATION);
-    const user = link === undefined ? undefined : await findUser(database, link.user_id);
-    if (link === undefined || user === undefined) throw worthless(ASK_AGAIN);
+    const user = await findInvited(token);
     const problem = problemOfPassword(password, user.email);
-    if (problem !== undefined) return sendPage(reply, 400, await invitation(browser, token, problem));
+    if (problem !== undefined) return sendPage(reply, 400, await invitation(browser, token, user, problem));
     const hash = await passwords.hash(password);
     const session = await database.write(async (tx) => {
-      if (!(await useSignInLink(tx, link.digest, INVITATION, clock.now()))) throw worthless(ASK_AGAIN);
+      if (!(await useSignInLink(tx, vault.digest(token), INVITATION, clock.now()))) throw worthless(ASK_AGAIN);
       await setPassword(tx, user.id, hash);
       return browserSessions.begin(tx, browser, user.id, false);
     });

@@ -3,27 +3,26 @@ import { parseCredential } from "../../contract/credentials.ts";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { CHALLENGE } from "../domain/api-error.ts";
 import { addressName } from "../../network/addresses.ts";
-import { toApiError } from "../http/problem.ts";
+import { INTERNAL_ERROR, toApiError } from "../http/problem.ts";
 import { logFailure } from "../http/send.ts";
 import type { With } from "../tools.ts";
 import { authenticateClient } from "./clients.ts";
 import { authorizeDevice, pollDevice } from "./device-grant.ts";
-import { exchangeCode, type GrantTools, refresh, type TokenResponse } from "./tokens.ts";
+import { exchangeCode, type GrantTools, refresh } from "./tokens.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { formatScopeNames, SCOPE_NAMES } from "./scope-names.ts";
 import { formOf, ParameterError, type Parameters, takeForms } from "../http/pages/parameters.ts";
 import {
   findRefreshToken,
   findTokenByDigest,
+  type RefreshTokenOwner,
   revokeAccessToken,
   revokeGrant,
   type TokenOwner,
 } from "../storage/oauth-grants.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 
-type Grant = (tools: GrantTools, client: ClientRow, form: Parameters) => Promise<TokenResponse>;
-
-const GRANTS: ReadonlyMap<string, Grant> = new Map([
+const GRANTS: ReadonlyMap<string, typeof exchangeCode> = new Map([
   ["authorization_code", exchangeCode],
   ["refresh_token", refresh],
   [DEVICE_CODE_GRANT, pollDevice],
@@ -90,12 +89,13 @@ export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): voi
     handler: async ({ headers }) => {
       const [, token = ""] = /^bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
       const owner = await findUsableToken(tools, token);
-      if (owner === undefined) throw invalidToken();
-      return {
-        sub: owner.user_id,
-        email: owner.user_email,
-        account: { id: owner.account_id, name: owner.account_name },
-      };
+      if (owner === undefined) {
+        // RFC 6750 3.1.
+        const challenge = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
+        throw new OAuthError("invalid_token", "Send a valid access token: Authorization: Bearer", 401, challenge);
+      }
+      const account = { id: owner.account_id, name: owner.account_name };
+      return { sub: owner.user_id, email: owner.user_email, account };
     },
   });
 
@@ -119,11 +119,10 @@ function readForm(request: FastifyRequest): Parameters {
 function asOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   if (error instanceof ParameterError) return new OAuthError("invalid_request", error.message);
-  const apiError = toApiError(error);
-  if (apiError === undefined) {
-    return new OAuthError("server_error", "Internal error. The platform has logged the cause.", 500);
-  }
+  const apiError = toApiError(error) ?? INTERNAL_ERROR;
   switch (apiError.code) {
+    case "internal_error":
+      return new OAuthError("server_error", apiError.message, 500);
     case "unavailable":
       return new OAuthError("temporarily_unavailable", apiError.message, 503, apiError.headers);
     case "unsupported_media_type":
@@ -142,25 +141,20 @@ async function revokeToken({ database, vault, clock }: GrantTools, client: Clien
   if (sent === undefined) throw new OAuthError("invalid_request", "token is missing");
   const digest = vault.digest(sent);
   const now = clock.now();
-  switch (parseCredential(sent)?.kind) {
-    case "refresh_token": {
-      const token = await findRefreshToken(database, digest);
-      if (token?.app_id === client.id) await database.write((tx) => revokeGrant(tx, token.grant_id, now, "revoked"));
-      return;
-    }
-    case "access_token": {
-      const token = await findTokenByDigest(database, digest);
-      if (token?.app_id === client.id) await database.write((tx) => revokeAccessToken(tx, token.id, now));
-      return;
-    }
-    default:
+  const kind = parseCredential(sent)?.kind;
+  if (kind === "refresh_token") {
+    const token = await findRefreshToken(database, digest);
+    if (token?.app_id === client.id) await database.write((tx) => revokeGrant(tx, token.grant_id, now, "revoked"));
+  } else if (kind === "access_token") {
+    const token = await findTokenByDigest(database, digest);
+    if (token?.app_id === client.id) await database.write((tx) => revokeAccessToken(tx, token.id, now));
   }
 }
 
 const CLIENT_AUTHENTICATION = ["none", "client_secret_basic", "client_secret_post"];
 
 /** Returns the authorization server metadata (RFC 8414). */
-function metadataOf(issuer: string): Record<string, unknown> {
+function metadataOf(issuer: string) {
   return {
     issuer,
     authorization_endpoint: issuer + OAUTH_PATHS.authorize,
@@ -182,10 +176,7 @@ function metadataOf(issuer: string): Record<string, unknown> {
 }
 
 /** Returns the protected resource metadata (RFC 9728): who issues tokens for a resource, and how it takes them. */
-export function resourceMetadataOf(
-  baseUrl: string,
-  { resource, name }: { resource: string; name: string },
-): Record<string, unknown> {
+export function resourceMetadataOf(baseUrl: string, { resource, name }: { resource: string; name: string }) {
   return {
     resource,
     authorization_servers: [baseUrl],
@@ -196,28 +187,6 @@ export function resourceMetadataOf(
   };
 }
 
-/** The state of a token (RFC 7662 2.2): nothing but `active` for one that is not, or that is another client's. */
-type Introspection =
-  | { active: false }
-  | {
-      active: true;
-      client_id: string;
-      scope: string;
-      iss: string;
-      /** Unix seconds. */
-      iat: number;
-      exp: number;
-      token_type?: "Bearer";
-      /** The user. */
-      sub?: string;
-    };
-
-/** RFC 6750 3.1. */
-function invalidToken(): OAuthError {
-  const headers = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
-  return new OAuthError("invalid_token", "Send a valid access token: Authorization: Bearer", 401, headers);
-}
-
 /** Returns an access token with its user, unless it has expired or was revoked. */
 async function findUsableToken({ database, vault, clock }: GrantTools, token: string): Promise<TokenOwner | undefined> {
   const row = await findTokenByDigest(database, vault.digest(token));
@@ -225,10 +194,10 @@ async function findUsableToken({ database, vault, clock }: GrantTools, token: st
   return isUsable ? row : undefined;
 }
 
-const INACTIVE: Introspection = { active: false };
+const INACTIVE = { active: false };
 
-/** Returns the state of a token for the client that it was issued to. */
-async function introspect(tools: TokenRouteTools, client: ClientRow, token: string): Promise<Introspection> {
+/** Returns the state of a token (RFC 7662 2.2): nothing but `active` for one that is not, or that is another client's. */
+async function introspect(tools: TokenRouteTools, client: ClientRow, token: string) {
   const { database, vault, clock, baseUrl } = tools;
   switch (parseCredential(token)?.kind) {
     case "access_token": {
@@ -247,11 +216,9 @@ async function introspect(tools: TokenRouteTools, client: ClientRow, token: stri
   }
 }
 
-type DescribedToken = Pick<TokenOwner, "app_id" | "scopes" | "created" | "expires_at">;
-
-function describe({ app_id, scopes, created, expires_at }: DescribedToken, iss: string) {
+function describe({ app_id, scopes, created, expires_at }: TokenOwner | RefreshTokenOwner, iss: string) {
   return {
-    active: true as const,
+    active: true,
     client_id: app_id,
     scope: formatScopeNames(JSON.parse(scopes) as Scope[]),
     iss,

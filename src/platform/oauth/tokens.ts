@@ -7,6 +7,7 @@ import {
   insertAccessToken,
   insertGrant,
   insertRefreshToken,
+  type NewGrant,
   type OAuthCodeRow,
   type RefreshTokenOwner,
   replaceSuccessor,
@@ -38,36 +39,20 @@ export interface TokenResponse {
 /** What grants and their tokens are created with. */
 export type GrantTools = With<"database" | "vault" | "clock" | "random" | "newId">;
 
-/** The user's approval. */
-interface Allowed {
-  appId: string;
-  userId: string;
-  environment: number;
-  scopes: readonly Scope[];
-}
-
-/** Begins a grant. Revoking it revokes every token that descends from it. */
-export async function beginGrant(tx: Transaction, id: string, allowed: Allowed, now: number): Promise<void> {
-  await insertGrant(tx, {
-    id,
-    app_id: allowed.appId,
-    user_id: allowed.userId,
-    environment: allowed.environment,
-    scopes: JSON.stringify(allowed.scopes),
-    created: now,
-  });
+/** Begins a grant and issues its first tokens. Revoking it revokes every token that descends from it. */
+export async function beginGrant(tx: Transaction, tools: GrantTools, grant: NewGrant): Promise<TokenResponse> {
+  await insertGrant(tx, grant);
+  return issueTokens(tx, tools, grant.id, JSON.parse(grant.scopes) as Scope[], null, grant.created);
 }
 
 /** Issues an access token of a grant, and the refresh token that follows `parent`. Only their digests are stored. */
-export async function issueTokens(
+async function issueTokens(
   tx: Transaction,
   { vault, random, newId }: GrantTools,
-  {
-    grantId,
-    scopes,
-    parent,
-    now,
-  }: { grantId: string; scopes: readonly Scope[]; parent: Uint8Array | null; now: number },
+  grantId: string,
+  scopes: readonly Scope[],
+  parent: Uint8Array | null,
+  now: number,
 ): Promise<TokenResponse> {
   const access = formatCredential("at_", random.bytes(32));
   const refresh = formatCredential("rt_", random.bytes(32));
@@ -121,10 +106,8 @@ export async function exchangeCode(tools: GrantTools, client: ClientRow, form: P
       if (row.grant_id !== null) await revokeGrant(tx, row.grant_id, now, "code used twice");
       return undefined;
     }
-    const scopes = JSON.parse(row.scopes) as Scope[];
-    const allowed = { appId: client.id, userId: row.user_id, environment: row.environment, scopes };
-    await beginGrant(tx, grantId, allowed, now);
-    return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
+    const { user_id, environment, scopes } = row;
+    return beginGrant(tx, tools, { id: grantId, app_id: client.id, user_id, environment, scopes, created: now });
   });
   if (response !== undefined) return response;
   throw new OAuthError("invalid_grant", "The code is unknown, used, expired, or was issued for another request.");
@@ -134,9 +117,8 @@ function isAskedRight(row: OAuthCodeRow, client: ClientRow, form: Parameters, ve
   const redirectUri = form.get("redirect_uri") ?? null;
   if (row.app_id !== client.id || row.redirect_uri !== redirectUri) return false;
   const challenge = createHash("sha256").update(verifier).digest("base64url");
-  return (
-    challenge.length === row.challenge.length && timingSafeEqual(Buffer.from(challenge), Buffer.from(row.challenge))
-  );
+  // Both are digests of 43 characters.
+  return timingSafeEqual(Buffer.from(challenge), Buffer.from(row.challenge));
 }
 
 /** Grace period in which a client that was killed before it could store the new token may use the old one again. */
@@ -160,7 +142,7 @@ export async function refresh(tools: GrantTools, client: ClientRow, form: Parame
   const scopes = narrowed(JSON.parse(token.scopes) as Scope[], form.get("scope"));
   const response = await database.write(async (tx) => {
     if (!(await take(tx, token, now))) return undefined;
-    return issueTokens(tx, tools, { grantId: token.grant_id, scopes, parent: token.digest, now });
+    return issueTokens(tx, tools, token.grant_id, scopes, token.digest, now);
   });
   if (response === undefined) throw invalidToken();
   return response;
@@ -173,7 +155,7 @@ async function take(tx: Transaction, token: RefreshTokenOwner, now: number): Pro
   const inGrace = used_at !== null && now - used_at <= GRACE_MS;
   if (inGrace && (await replaceSuccessor(tx, digest, now))) {
     // Only replaced successors have issued access tokens since this token was used.
-    await revokeAccessTokensSince(tx, { grantId: grant_id, since: used_at, at: now });
+    await revokeAccessTokensSince(tx, grant_id, used_at, now);
     return true;
   }
   await revokeGrant(tx, grant_id, now, "refresh token used twice");

@@ -22,10 +22,7 @@ export type BackgroundTask = (typeof BACKGROUND_TASKS)[number];
 const LOG_AGAIN_MILLISECONDS = 3_600_000;
 const MAX_CAUSES = 1000;
 
-/**
- * Isolates tenants and rows in background work: what throws for one is counted, logged once an hour per cause, and does
- * not stop the next one.
- */
+/** Isolates tenants and rows: what throws for one is counted, logged once an hour, and does not stop the next. */
 export class BackgroundWork {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -39,11 +36,7 @@ export class BackgroundWork {
   }
 
   /** Runs the work of one tenant or row. Resolves with undefined if it throws. */
-  async run<Result>(
-    task: BackgroundTask,
-    of: Record<string, unknown>,
-    work: () => Promise<Result>,
-  ): Promise<Result | undefined> {
+  async run<Result>(task: BackgroundTask, of: Record<string, unknown>, work: () => Promise<Result>) {
     try {
       return await work();
     } catch (error) {

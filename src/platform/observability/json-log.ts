@@ -6,17 +6,11 @@ import type { Log } from "../ports.ts";
 /** The lowest level that is logged. `warn` is what an operator should look into, `error` what failed. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** The platform's log, including activity. */
-interface JsonLog extends Log {
-  activity: (activity: Activity) => void;
-  stopping: () => void;
-}
-
 /**
  * Writes the log as JSON lines: `level`, `time`, `event`, then the event's own fields. Each line is written whole and
  * at once, so that none is lost when the process exits. Anything that looks like a credential is cut to its prefix.
  */
-export function createJsonLog(level: LogLevel, write: (line: string) => void): JsonLog {
+export function createJsonLog(level: LogLevel, write: (line: string) => void) {
   const logger = pino(
     {
       level,
@@ -29,12 +23,15 @@ export function createJsonLog(level: LogLevel, write: (line: string) => void): J
     },
     { write },
   );
-  return {
+  const log: Log = {
     debug: (fields, message) => logger.debug({ event: "debug", ...fields }, message),
     info: (fields, message) => logger.info({ event: "info", ...fields }, message),
     warn: (fields, message) => logger.warn({ event: "warning", ...fields }, message),
     error: (fields, message) => logger.error({ event: "error", ...fields }, message),
-    activity(activity) {
+  };
+  return {
+    ...log,
+    activity(activity: Activity) {
       if (activity.event === "warning") logger.warn(activity);
       else logger.info(activity);
     },

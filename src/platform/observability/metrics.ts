@@ -12,19 +12,12 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 /** The platform's metrics for an operator. They contain no tenant's data. */
-export interface Metrics {
-  contentType: string;
-  observeRequest(request: { method: string; route: string; status: number; seconds: number }): void;
-  observe(activity: Activity): void;
-  countFailure(task: BackgroundTask): void;
-  /** Returns the text for a scrape. */
-  text(): Promise<string>;
-}
+export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
 export async function createMetrics(
   { database, clock, version }: { database: Queries; clock: Clock; version: string },
   transactions: TransactionWatch,
-): Promise<Metrics> {
+) {
   // Bundled CommonJS has only a default export.
   const { default: prometheus } = await import("prom-client");
   const { collectDefaultMetrics, Counter, Gauge, Histogram, register: ofProcess, Registry } = prometheus;
@@ -95,11 +88,8 @@ export async function createMetrics(
   const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed", canceled: "canceled" } as const;
   const oldestDueSeconds = async () => {
     const now = clock.now();
-    const heads = await queueHeads(database);
-    const due = heads
-      .filter(({ endpoint_status: status }) => status === "enabled")
-      .map((head) => (now + head.clock_offset - head.due) / 1000);
-    return Math.max(0, ...due);
+    const enabled = (await queueHeads(database)).filter(({ endpoint_status: status }) => status === "enabled");
+    return Math.max(0, ...enabled.map((head) => (now + head.clock_offset - head.due) / 1000));
   };
 
   /** Returns nothing while the database is unavailable. */
@@ -121,16 +111,17 @@ export async function createMetrics(
 
   return {
     contentType: registry.contentType,
-    observeRequest({ method, route, status, seconds }) {
+    observeRequest(method: string, route: string, status: number, seconds: number) {
       requests.inc({ method, route, status });
       requestSeconds.observe({ method, route }, seconds);
     },
-    observe(activity) {
+    observe(activity: Activity) {
       if (activity.event !== "delivery") return;
       attempts.inc({ outcome: outcomes[activity.status] });
       attemptSeconds.observe(activity.duration_ms / 1000);
     },
-    countFailure: (task) => failures.inc({ task }),
+    countFailure: (task: BackgroundTask) => failures.inc({ task }),
+    /** Returns the text for a scrape. */
     async text() {
       await readDatabase();
       return `${await registry.metrics()}\n${await ofProcess.metrics()}`;

@@ -1,11 +1,6 @@
 import { LIMITS } from "../../contract/limits.ts";
 import { timeOfId } from "../../contract/ids.ts";
-import {
-  MAX_STATISTICS_ENTRIES,
-  type Statistics,
-  STATISTICS_INTERVALS,
-  type StatisticsEndpoint,
-} from "../../contract/schemas/statistics.ts";
+import { MAX_STATISTICS_ENTRIES, type Statistics, STATISTICS_INTERVALS } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import {
   type AttemptCount,
@@ -37,6 +32,7 @@ export async function readStatistics(
   const range = { environment, first: last - minutes + 1, last };
   const length = Math.ceil(minutes / MAX_STATISTICS_ENTRIES);
   const events = await countEvents(queries, range, { minutes: length });
+  const total = [...events.values()].reduce((sum, count) => sum + count, 0);
   const attempts = new Map<number, AttemptCount[]>();
   const counts = await countAttempts(queries, range, { endpoint, minutes: length });
   for (const count of counts) {
@@ -46,13 +42,11 @@ export async function readStatistics(
   }
   const failures = await countFailures(queries, range, { endpoint, limit: FAILURES_SHOWN });
   const due = await oldestDueTime(queries, environment, endpoint);
+  const types = await newestOfTypes(queries, environment);
   return {
     object: "statistics",
     now: formatTimestamp(now),
-    totals: sumOf(
-      [...events.values()].reduce((total, count) => total + count, 0),
-      counts,
-    ),
+    totals: sumOf(total, counts),
     minutes: Array.from({ length: Math.ceil(minutes / length) }, (_, part) => ({
       at: formatTimestamp((range.first + part * length) * MINUTE),
       ...sumOf(events.get(part) ?? 0, attempts.get(part) ?? []),
@@ -63,10 +57,7 @@ export async function readStatistics(
       last_at: formatTimestamp(last_at),
     })),
     endpoints: await readEndpoints(queries, range, endpoint),
-    event_types: (await newestOfTypes(queries, environment)).map(({ type, created }) => ({
-      type,
-      last_at: formatTimestamp(created),
-    })),
+    event_types: types.map(({ type, created }) => ({ type, last_at: formatTimestamp(created) })),
     queue: {
       pending: await countPending(queries, { environment, endpoint }),
       oldest_due_seconds: due === null ? 0 : Math.max(0, (now - due) / 1000),
@@ -74,11 +65,7 @@ export async function readStatistics(
   };
 }
 
-async function readEndpoints(
-  queries: Queries,
-  range: MinuteRange,
-  endpoint: string | undefined,
-): Promise<StatisticsEndpoint[]> {
+async function readEndpoints(queries: Queries, range: MinuteRange, endpoint: string | undefined) {
   const { environment, first, last } = range;
   const length = Math.ceil((last - first + 1) / STATISTICS_INTERVALS);
   const [newest, pending, counts] = await Promise.all([

@@ -1,5 +1,5 @@
 import type { Log } from "../ports.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Transaction } from "../storage/database.ts";
 import { type Bucket, deleteIdleBuckets, returnTokens, takeTokens } from "../storage/rate-buckets.ts";
 import type { CreateLimiter, Limiter, Limits, Taken } from "./rate-limit.ts";
 
@@ -53,6 +53,8 @@ export function sharedLimiters(database: Database, log: Log): { create: CreateLi
   };
 }
 
+const READ_COMMITTED = { isolation: "read committed" } as const;
+
 class SharedLimiter implements Limiter {
   readonly #database: Database;
   readonly #purpose: string;
@@ -84,7 +86,7 @@ class SharedLimiter implements Limiter {
   }
 
   async release(name: string): Promise<void> {
-    await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), { isolation: "read committed" });
+    await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), READ_COMMITTED);
   }
 
   /** Releases what has been unused since a time. */
@@ -94,19 +96,13 @@ class SharedLimiter implements Limiter {
       this.#allotments.delete(name);
       const { available } = allotment;
       if (available < 1) continue;
-      await this.#database.write((tx) => returnTokens(tx, allotment.bucket, available), {
-        isolation: "read committed",
-      });
+      await this.#database.write((tx) => returnTokens(tx, allotment.bucket, available), READ_COMMITTED);
     }
   }
 
   async #ask(allotment: Allotment): Promise<void> {
-    const { granted, tokens } = await this.#database.write(
-      (tx) => takeTokens(tx, allotment.bucket, this.#allotmentSize),
-      {
-        isolation: "read committed",
-      },
-    );
+    const take = (tx: Transaction) => takeTokens(tx, allotment.bucket, this.#allotmentSize);
+    const { granted, tokens } = await this.#database.write(take, READ_COMMITTED);
     allotment.available += granted;
     allotment.left = Math.max(0, tokens);
     allotment.usedAt = performance.now();
@@ -116,14 +112,8 @@ class SharedLimiter implements Limiter {
   #allotmentOf(name: string): Allotment {
     const existing = this.#allotments.get(name);
     if (existing !== undefined) return existing;
-    const allotment: Allotment = {
-      bucket: this.#bucketOf(name),
-      available: 0,
-      left: 0,
-      emptyUntil: 0,
-      asking: undefined,
-      usedAt: performance.now(),
-    };
+    const empty = { available: 0, left: 0, emptyUntil: 0, asking: undefined };
+    const allotment: Allotment = { bucket: this.#bucketOf(name), ...empty, usedAt: performance.now() };
     this.#allotments.set(name, allotment);
     return allotment;
   }

@@ -9,36 +9,31 @@ import { findSetting, insertSetting } from "../storage/settings.ts";
 import { flushFolder } from "../storage/sqlite/database-file.ts";
 
 /** Everything that the master key protects. */
-export interface Vault {
-  /** Returns the stored form of a key or token: its HMAC-SHA256. */
-  digest(credential: string): Buffer;
-  /** Encrypts a secret that must be read again. `context` (an ID) binds it to its row. */
-  seal(secret: string, context: string): Buffer;
-  /** Throws if the text was sealed for another row or with another master key. */
-  open(sealed: Uint8Array, context: string): string;
-  /** Returns a 16-byte tag over text that clients hold. */
-  tag(text: string): Buffer;
-}
+export type Vault = ReturnType<typeof createVault>;
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Derives one key per purpose from the master key (32 bytes), so that no two uses share one. */
-export function createVault(masterKey: Uint8Array, random: Random): Vault {
+export function createVault(masterKey: Uint8Array, random: Random) {
   const derive = (purpose: string) => Buffer.from(hkdfSync("sha256", masterKey, "", `service:${purpose}`, 32));
   const digestKey = derive("credential-digest");
   const sealKey = derive("seal");
   const tagKey = derive("tag");
   return {
-    digest: (credential) => createHmac("sha256", digestKey).update(credential).digest(),
-    tag: (text) => createHmac("sha256", tagKey).update(text).digest().subarray(0, TAG_BYTES),
-    seal(secret, context) {
+    /** Returns the stored form of a key or token: its HMAC-SHA256. */
+    digest: (credential: string): Buffer => createHmac("sha256", digestKey).update(credential).digest(),
+    /** Returns a 16-byte tag over text that clients hold. */
+    tag: (text: string): Buffer => createHmac("sha256", tagKey).update(text).digest().subarray(0, TAG_BYTES),
+    /** Encrypts a secret that must be read again. `context` (an ID) binds it to its row. */
+    seal(secret: string, context: string): Buffer {
       const iv = random.bytes(IV_BYTES);
       const cipher = createCipheriv("aes-256-gcm", sealKey, iv).setAAD(Buffer.from(context));
       const text = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), text]);
     },
-    open(sealed, context) {
+    /** Throws if the text was sealed for another row or with another master key. */
+    open(sealed: Uint8Array, context: string): string {
       const bytes = Buffer.from(sealed);
       const decipher = createDecipheriv("aes-256-gcm", sealKey, bytes.subarray(0, IV_BYTES));
       decipher.setAAD(Buffer.from(context));
@@ -64,10 +59,7 @@ export function parseMasterKey(text: string): Buffer {
   return key;
 }
 
-/**
- * Reads the key file, or creates one that only its owner may read. It is on disk before anything is sealed with it.
- * Throws MasterKeyError.
- */
+/** Reads the key file, or creates one for its owner only, durable before anything is sealed. Throws MasterKeyError. */
 export function loadMasterKeyFile(file: string): Buffer {
   try {
     createFolder(dirname(file));

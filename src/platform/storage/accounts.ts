@@ -26,10 +26,8 @@ export function firstAccount(queries: Queries): Promise<AccountRow | undefined> 
 
 /** Returns the ID of an account's environment. */
 export async function findEnvironmentNumber(queries: Queries, accountId: string, name: Environment): Promise<number> {
-  const row = await queries.get<{ id: number }>("SELECT id FROM environments WHERE account_id = $1 AND name = $2", [
-    accountId,
-    name,
-  ]);
+  const sql = "SELECT id FROM environments WHERE account_id = $1 AND name = $2";
+  const row = await queries.get<{ id: number }>(sql, [accountId, name]);
   if (row === undefined) throw new Error(`The account ${accountId} has no ${name} environment.`);
   return row.id;
 }
@@ -96,13 +94,9 @@ export function findUserByEmail(queries: Queries, emailKey: string): Promise<Use
   return queries.get(`SELECT ${USER_COLUMNS} FROM users WHERE email_key = $1`, [emailKey]);
 }
 
-/** A user with the end of the invitation that they have not accepted yet. */
-interface ListedUserRow extends UserRow {
-  invited_until: number | null;
-}
-
-export function usersOfAccount(queries: Queries, accountId: string): Promise<ListedUserRow[]> {
-  return queries.all(
+/** Returns the users of an account, each with the end of the invitation that they have not accepted yet. */
+export function usersOfAccount(queries: Queries, accountId: string) {
+  return queries.all<UserRow & { invited_until: number | null }>(
     `SELECT ${USER_COLUMNS}, (SELECT MAX(l.expires_at) FROM sign_in_links l
        WHERE l.user_id = users.id AND l.invitation = 1 AND l.used_at IS NULL) AS invited_until
      FROM users WHERE account_id = $1 ORDER BY id`,
@@ -133,16 +127,10 @@ export async function setPassword(tx: Transaction, id: string, password: string)
   await tx.run("UPDATE users SET password = $2 WHERE id = $1", [id, password]);
 }
 
-/**
- * Replaces a hash that was checked before this transaction, by itself or by another. Returns false if the password was
- * changed meanwhile.
- */
+/** Replaces a hash that was checked before this transaction. Returns false if it was changed meanwhile. */
 export function replaceHash(tx: Transaction, id: string, from: string | null, to: string | null) {
-  return changesRow(tx, "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')", [
-    id,
-    from,
-    to,
-  ]);
+  const sql = "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')";
+  return changesRow(tx, sql, [id, from, to]);
 }
 
 /** Removes a member of the account with all sessions and grants. Owners stay. */

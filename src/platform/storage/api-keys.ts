@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { TENANT, type TenantRow } from "./accounts.ts";
-import { inBatches, insertRow, updateRow } from "./batches.ts";
+import { inBatches } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
 import { rowsOf } from "./page.ts";
@@ -41,15 +41,6 @@ export interface KeyOwner extends ApiKeyRow, TenantRow {
 const OWNER_QUERY = `SELECT ${COLUMNS_OF_K}, e.clock_offset, e.faults, ${TENANT}
   FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
-export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
-  await insertRow(tx, "api_keys", key);
-}
-
-/** Sets what a user may edit. */
-export async function updateApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
-  await updateRow(tx, "api_keys", key, ["id"], FIELDS);
-}
-
 export function findKeyByDigest(queries: Queries, digest: Uint8Array): Promise<KeyOwner | undefined> {
   return queries.get<KeyOwner>(`${OWNER_QUERY} WHERE k.digest = $1`, [digest]);
 }
@@ -58,19 +49,11 @@ export function findKeyOwner(queries: Queries, id: string): Promise<KeyOwner | u
   return queries.get<KeyOwner>(`${OWNER_QUERY} WHERE k.id = $1`, [id]);
 }
 
-export const apiKeyRows = rowsOf<ApiKeyRow>("api_keys", NAMES.join(", "));
+export const apiKeyRows = rowsOf<ApiKeyRow>("api_keys", NAMES.join(", "), FIELDS);
 
-/**
- * Returns the active keys that a user created, or that were created with one of those, newest first. `now` is real
- * time.
- */
-export function usableKeysOfUser(
-  queries: Queries,
-  userId: string,
-  now: number,
-  limit: number,
-): Promise<(ApiKeyRow & { environment_name: Environment })[]> {
-  return queries.all(
+/** Returns the active keys that a user, or one of those keys, created, newest first. `now` is real time. */
+export function usableKeysOfUser(queries: Queries, userId: string, now: number, limit: number) {
+  return queries.all<ApiKeyRow & { environment_name: Environment }>(
     `WITH RECURSIVE made (id) AS (
        SELECT id FROM api_keys WHERE created_by = $1
        UNION SELECT k.id FROM api_keys k JOIN made ON k.created_by = made.id)
@@ -84,11 +67,8 @@ export function usableKeysOfUser(
 
 /** Returns false if the key was already revoked: then the first reason stays. */
 export function revokeApiKey(tx: Transaction, id: string, at: number, reason: string): Promise<boolean> {
-  return changesRow(
-    tx,
-    "UPDATE api_keys SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL",
-    [id, at, reason],
-  );
+  const sql = "UPDATE api_keys SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL";
+  return changesRow(tx, sql, [id, at, reason]);
 }
 
 /** Moves the time back only from a value of a wrong clock. */

@@ -1,7 +1,7 @@
 import type { StatusOf } from "../../contract/resources.ts";
 import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import { deleteFirst, insertRow, updateRow } from "./batches.ts";
+import { deleteFirst } from "./batches.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { rowsOf } from "./page.ts";
 
@@ -25,20 +25,11 @@ export interface BulkOperationRow {
   ended_at: number | null;
 }
 
-export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
-  await insertRow(tx, "bulk_operations", row);
-}
-
-/** Updates the progress and the status of an operation. */
-export async function updateBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
-  const progress = ["status", "total", "done", "failed", "last_error", "position", "ended_at"] as const;
-  await updateRow(tx, "bulk_operations", row, ["environment", "id"], progress);
-}
-
 export const bulkOperationRows = rowsOf<BulkOperationRow>(
   "bulk_operations",
   `environment, id, type, status, filters, request_id, total, done, failed, last_error, position, until_id, created,
    ended_at`,
+  ["status", "total", "done", "failed", "last_error", "position", "ended_at"],
 );
 
 /** The running operations of all environments, oldest first. */
@@ -69,10 +60,7 @@ export interface BulkRange {
   untilId: string;
 }
 
-interface BulkItem {
-  id: string;
-  type: string;
-}
+type BulkItem = Record<"id" | "type", string>;
 
 /** Returns deliveries to endpoints in the order of their IDs, whatever their type. */
 export function nextDeliveries(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
@@ -83,24 +71,20 @@ export function nextDeliveries(queries: Queries, range: BulkRange, limit: number
 
 /** Returns events in the order of their IDs, whatever their type and deliveries. */
 export function nextEvents(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
-  return queries.all(
-    "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",
-    [range.environment, range.position, range.untilId, limit],
-  );
+  const sql = "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4";
+  return queries.all(sql, [range.environment, range.position, range.untilId, limit]);
 }
 
-export async function countDeliveries(queries: Queries, range: BulkRange): Promise<number> {
-  const { conditions, parameters } = ofDeliveries(range, "id");
+/** Counts deliveries, or the events of deliveries. */
+export async function countDeliveries(queries: Queries, range: BulkRange, key: "id" | "event_id" = "id") {
+  const { conditions, parameters } = ofDeliveries(range, key);
   const where = [...conditions, ...amongTypes("event_type", range.types, parameters)].join(" AND ");
-  return countOf(queries, `SELECT COUNT(*) AS count FROM deliveries WHERE ${where}`, parameters);
+  const counted = key === "id" ? "*" : "DISTINCT event_id";
+  return countOf(queries, `SELECT COUNT(${counted}) AS count FROM deliveries WHERE ${where}`, parameters);
 }
 
 export async function countEvents(queries: Queries, range: BulkRange): Promise<number> {
-  if (range.status !== undefined) {
-    const { conditions, parameters } = ofDeliveries(range, "event_id");
-    const where = [...conditions, ...amongTypes("event_type", range.types, parameters)].join(" AND ");
-    return countOf(queries, `SELECT COUNT(DISTINCT event_id) AS count FROM deliveries WHERE ${where}`, parameters);
-  }
+  if (range.status !== undefined) return countDeliveries(queries, range, "event_id");
   const parameters: SqlValue[] = [range.environment, range.position, range.untilId];
   const conditions = ["environment = $1 AND id > $2 AND id < $3", ...amongTypes("type", range.types, parameters)];
   if (range.isMissed) {

@@ -40,10 +40,8 @@ export async function insertAdvance(
 }
 
 export function findAdvance(queries: Queries, environment: number, number: number): Promise<ClockAdvance | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM clock_advances WHERE environment = $1 AND number = $2`, [
-    environment,
-    number,
-  ]);
+  const sql = `SELECT ${COLUMNS} FROM clock_advances WHERE environment = $1 AND number = $2`;
+  return queries.get(sql, [environment, number]);
 }
 
 export function findLatestAdvance(queries: Queries, environment: number): Promise<ClockAdvance | undefined> {
@@ -60,12 +58,7 @@ export function runningAdvances(queries: Queries) {
 }
 
 /** Counts more attempts of an advance. */
-export async function countAttempts(
-  tx: Transaction,
-  environment: number,
-  number: number,
-  counts: AdvanceCounts,
-): Promise<void> {
+export async function countAttempts(tx: Transaction, environment: number, number: number, counts: AdvanceCounts) {
   await tx.run(
     `UPDATE clock_advances SET attempts = attempts + $3, succeeded = succeeded + $4, failed = failed + $5
      WHERE environment = $1 AND number = $2`,

@@ -53,10 +53,7 @@ export const MAX_FOLDED = 10_000;
 
 const changesOf = (table: CountsTable) => table.replace(/s$/, "_changes");
 
-/**
- * Selects all rows of a count. On PostgreSQL some are changes that are not folded yet; one statement sees each row
- * once.
- */
+/** Selects all rows of a count; on PostgreSQL also changes not folded yet, in one statement: each counts once. */
 function rowsOf({ dialect }: Queries, table: CountsTable): string {
   if (dialect === "sqlite") return table;
   return `(SELECT * FROM ${table} UNION ALL SELECT * FROM ${changesOf(table)}) AS counted`;
@@ -75,11 +72,7 @@ interface Grouping {
 const partOf = ({ first }: MinuteRange, minutes: number) => `CAST((minute - ${first}) / ${minutes} AS INTEGER)`;
 
 /** Returns the number of events of each interval with any. */
-export async function countEvents(
-  queries: Queries,
-  range: MinuteRange,
-  { minutes = 1 }: Grouping = {},
-): Promise<Map<number, number>> {
+export async function countEvents(queries: Queries, range: MinuteRange, { minutes = 1 }: Grouping = {}) {
   const part = partOf(range, minutes);
   const rows = await queries.all<{ part: number; count: number }>(
     `SELECT ${part} AS part, ${SUM} FROM ${rowsOf(queries, "event_counts")}
@@ -90,14 +83,10 @@ export async function countEvents(
 }
 
 /** Returns attempts that began in these minutes, in intervals. */
-export function countAttempts(
-  queries: Queries,
-  range: MinuteRange,
-  { endpoint, minutes = 1 }: Grouping = {},
-): Promise<AttemptCount[]> {
+export function countAttempts(queries: Queries, range: MinuteRange, { endpoint, minutes = 1 }: Grouping = {}) {
   const { where, parameters } = attemptsOf(range, endpoint);
   const part = partOf(range, minutes);
-  return queries.all(
+  return queries.all<AttemptCount>(
     `SELECT ${part} AS part, ${SUCCEEDED} AS succeeded, bucket, ${SUM} FROM ${rowsOf(queries, "attempt_counts")}
      WHERE ${where} GROUP BY ${part}, ${SUCCEEDED}, bucket`,
     parameters,
@@ -105,24 +94,13 @@ export function countAttempts(
 }
 
 /** Attempts of an endpoint in one of the intervals. */
-export interface IntervalCount {
-  endpoint_id: string;
-  /** 0 for the first interval. */
-  part: number;
-  succeeded: number;
-  count: number;
-  last_at: number;
-}
+type IntervalCount = Omit<AttemptCount, "bucket"> & { endpoint_id: string; last_at: number };
 
 /** Returns the attempts of each endpoint, or of one, in intervals of a number of minutes. */
-export function countIntervals(
-  queries: Queries,
-  range: MinuteRange,
-  { endpoint, minutes = 1 }: Grouping,
-): Promise<IntervalCount[]> {
+export function countIntervals(queries: Queries, range: MinuteRange, { endpoint, minutes = 1 }: Grouping) {
   const { where, parameters } = attemptsOf(range, endpoint);
   const part = partOf(range, minutes);
-  return queries.all(
+  return queries.all<IntervalCount>(
     `SELECT endpoint_id, ${part} AS part, ${SUCCEEDED} AS succeeded, ${SUM},
             MAX(last_at) AS last_at
      FROM ${rowsOf(queries, "attempt_counts")} WHERE ${where} AND endpoint_id <> ''
@@ -168,10 +146,7 @@ function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string 
     : { where: `${where} AND endpoint_id = $4`, parameters: [...parameters, endpoint] };
 }
 
-/**
- * Returns how many deliveries wait or are in flight: those of all current environments, or of one, or of one of its
- * endpoints.
- */
+/** Counts deliveries that wait or are in flight: of all current environments, of one, or of an endpoint. */
 export async function countPending(
   queries: Queries,
   { environment, endpoint }: { environment?: number; endpoint?: string | undefined } = {},
@@ -200,29 +175,23 @@ export async function hasChanges(queries: Queries): Promise<boolean> {
   return (await queries.get(ANY_CHANGES)) !== undefined;
 }
 
-/**
- * Folds changes into the counts, on PostgreSQL, one transaction at a time. Returns how many of the count with most: if
- * MAX_FOLDED, there may be more.
- */
+/** On PostgreSQL, one transaction at a time. Returns how many of that with most: if MAX_FOLDED, there may be more. */
 export async function foldChanges(tx: Transaction): Promise<number> {
   let most = 0;
   for (const [table, { key, latest }] of Object.entries(TABLES) as [CountsTable, { key: string; latest?: string }][]) {
     const changes = changesOf(table);
-    const more =
-      latest === undefined
-        ? { columns: "", values: "", update: "" }
-        : {
-            columns: `, ${latest}`,
-            values: `, MAX(${latest})`,
-            update: `, ${latest} = GREATEST(total.${latest}, excluded.${latest})`,
-          };
+    const more = latest !== undefined && {
+      columns: `, ${latest}`,
+      values: `, MAX(${latest})`,
+      update: `, ${latest} = GREATEST(total.${latest}, excluded.${latest})`,
+    };
     const row = await tx.get<{ folded: number }>(
       `WITH taken AS (
          DELETE FROM ${changes} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${changes} LIMIT ${MAX_FOLDED})) RETURNING *),
        folded AS (
-         INSERT INTO ${table} AS total (${key}, count${more.columns})
-         SELECT ${key}, SUM(count)${more.values} FROM taken GROUP BY ${key}
-         ON CONFLICT (${key}) DO UPDATE SET count = total.count + excluded.count${more.update})
+         INSERT INTO ${table} AS total (${key}, count${more ? more.columns : ""})
+         SELECT ${key}, SUM(count)${more ? more.values : ""} FROM taken GROUP BY ${key}
+         ON CONFLICT (${key}) DO UPDATE SET count = total.count + excluded.count${more ? more.update : ""})
        SELECT COUNT(*) AS folded FROM taken`,
     );
     most = Math.max(most, row?.folded ?? 0);
@@ -238,19 +207,13 @@ export async function vacuumChanges(queries: Queries): Promise<void> {
 }
 
 /** Removes counts of minutes before one, at most a number of each kind. Returns how many of the kind with more. */
-export async function deleteOldCounts(
-  tx: Transaction,
-  environment: number,
-  before: number,
-  limit: number,
-): Promise<number> {
-  const deleted: number[] = [];
+export async function deleteOldCounts(tx: Transaction, environment: number, before: number, limit: number) {
+  let most = 0;
   for (const table of ["event_counts", "attempt_counts"] as const) {
-    const { key } = TABLES[table];
-    const where = "environment = $1 AND minute < $2";
-    deleted.push(await deleteFirst(tx, { table, key, where }, [environment, before], limit));
+    const old = { table, key: TABLES[table].key, where: "environment = $1 AND minute < $2" };
+    most = Math.max(most, await deleteFirst(tx, old, [environment, before], limit));
   }
-  return Math.max(...deleted);
+  return most;
 }
 
 /** Removes the counts of deleted endpoints without waiting deliveries. */

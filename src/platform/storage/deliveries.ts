@@ -57,15 +57,8 @@ export function findDelivery(queries: Queries, environment: number, id: string):
   return queries.get(`SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1`, [environment, id]);
 }
 
-/**
- * Returns a delivery and its attempts, oldest first, read in one statement, because another attempt may be recorded
- * between two.
- */
-export async function findDeliveryWithAttempts(
-  queries: Queries,
-  environment: number,
-  id: string,
-): Promise<{ delivery: ShownDelivery; attempts: ShownAttempt[] } | undefined> {
+/** Returns a delivery and its attempts, oldest first, in one statement: between two, one may be recorded. */
+export async function findDeliveryWithAttempts(queries: Queries, environment: number, id: string) {
   const rows = await queries.all<ShownDelivery & (ShownAttempt | { number: null })>(
     `SELECT shown.*, ${[...ATTEMPT_COLUMNS, "injected"].map((name) => `a.${name}`).join(", ")}
      FROM (SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1) AS shown
@@ -83,10 +76,7 @@ export interface DeliveryFilters {
   status: DeliveryStatus | undefined;
 }
 
-/**
- * Newest first. Every index ends in the ID, so a page costs what it holds. Without a status filter, the statuses are
- * merged.
- */
+/** Newest first. Every index ends in the ID, so a page costs what it holds. Statuses are merged. */
 export function listDeliveries(queries: Queries, page: PageRequest, filters: DeliveryFilters) {
   const { endpointId, eventIds, status } = filters;
   if (eventIds !== undefined) {
@@ -100,10 +90,7 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
-/**
- * Returns the endpoints that exist, or one, newest first, each with its newest delivery, which is one index lookup per
- * status, and the number of its failed deliveries.
- */
+/** Returns the endpoints, or one, newest first, with the newest delivery and the number of failed ones. */
 export function newestDeliveries(queries: Queries, environment: number, endpoint: string | undefined) {
   const newest = statusesOf("delivery").map(
     (status) =>
@@ -158,17 +145,9 @@ export function findListenerDeliveries(
 }
 
 /** Counts one more attempt of a listener's delivery, with its outcome. */
-export async function recordListenerOutcome(
-  tx: Transaction,
-  id: string,
-  status: DeliveryStatus,
-  attempts: number,
-): Promise<void> {
-  await tx.run("UPDATE deliveries SET status = $2, attempt_count = attempt_count + $3 WHERE id = $1", [
-    id,
-    status,
-    attempts,
-  ]);
+export async function recordListenerOutcome(tx: Transaction, id: string, status: DeliveryStatus, attempts: number) {
+  const sql = "UPDATE deliveries SET status = $2, attempt_count = attempt_count + $3 WHERE id = $1";
+  await tx.run(sql, [id, status, attempts]);
 }
 
 /** Ends a pending delivery. An attempt in flight is still recorded, and no other follows it. */
@@ -177,13 +156,8 @@ export function cancelDelivery(tx: Transaction, id: string): Promise<boolean> {
   return changesRow(tx, sql, [id]);
 }
 
-/** A delivery that was created before the retention period. */
-export interface OldDelivery {
-  id: string;
-  attempt_count: number;
-  /** 0 if one of its attempts is more recent. */
-  is_removable: number;
-}
+/** A delivery that was created before the retention period. `is_removable` is 0 if one of its attempts is more recent. */
+export type OldDelivery = Pick<DeliveryRow, "id" | "attempt_count"> & { is_removable: number };
 
 /** Where to look for old deliveries of a status: after an ID, below another. Their attempts are old if before a time. */
 export interface OldDeliveries {
@@ -196,11 +170,9 @@ export interface OldDeliveries {
 }
 
 /** Returns deliveries in the order of their IDs, whether or not they can be removed, so that a call reads few. */
-export function findOldDeliveries(
-  queries: Queries,
-  { environment, status, after, idBound, before, limit }: OldDeliveries,
-): Promise<OldDelivery[]> {
-  return queries.all(
+export function findOldDeliveries(queries: Queries, old: OldDeliveries) {
+  const { environment, status, after, idBound, before, limit } = old;
+  return queries.all<OldDelivery>(
     `SELECT d.id, d.attempt_count, CAST(NOT EXISTS (
        SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.at >= $5) AS INTEGER) AS is_removable
      FROM deliveries d WHERE d.environment = $1 AND d.status = $2 AND d.id > $3 AND d.id < $4
@@ -249,17 +221,9 @@ export interface ShownAttempt extends AttemptRow {
 export const insertAttempts = insertRows<AttemptRow>("attempts", ATTEMPT_COLUMNS);
 
 /** Records the faults that a listener injected, with its last attempt. */
-export async function recordInjected(
-  tx: Transaction,
-  deliveryId: string,
-  number: number,
-  faults: string,
-): Promise<void> {
-  await tx.run("UPDATE attempts SET injected = $3 WHERE delivery_id = $1 AND number = $2", [
-    deliveryId,
-    number,
-    faults,
-  ]);
+export async function recordInjected(tx: Transaction, deliveryId: string, number: number, faults: string) {
+  const sql = "UPDATE attempts SET injected = $3 WHERE delivery_id = $1 AND number = $2";
+  await tx.run(sql, [deliveryId, number, faults]);
 }
 
 /** Returns true if a listener's attempt that began at this time is recorded. */

@@ -116,15 +116,8 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
   );
 }
 
-/**
- * Returns when the first waiting delivery to enabled endpoints of an environment, or to one of them, is due, by the
- * environment's clock. Reads one row for each endpoint.
- */
-export async function oldestDueTime(
-  queries: Queries,
-  environment: number,
-  endpointId?: string,
-): Promise<number | null> {
+/** Returns when the first delivery to an environment's enabled endpoints, or one, is due: one row per endpoint. */
+export async function oldestDueTime(queries: Queries, environment: number, endpointId?: string) {
   const row = await queries.get<{ due: number | null }>(
     `SELECT MIN(d.next_attempt) AS due
      FROM webhook_endpoints w
@@ -167,10 +160,7 @@ export function rescheduleDeliveries(
 /** First attempts of an environment that are due after a time of it, and when they should be. */
 export interface LateFirstAttempts extends Omit<QueueRequest, "endpointId"> {
   after: number;
-  /**
-   * The lowest ID of a delivery created then. A first attempt is due when its delivery is created, so no others are
-   * read.
-   */
+  /** The lowest ID of a delivery created then: first attempts are due at once, so no others are read. */
   lowestId: string;
 }
 
@@ -191,21 +181,15 @@ export function rescheduleFirstAttempts(
 }
 
 /** Returns an endpoint's first waiting deliveries that are due by a time of the environment. */
-export function firstDue(
-  queries: Queries,
-  { environment, endpointId, dueAt, limit }: QueueRequest,
-): Promise<Pick<QueuedDelivery, "next_attempt" | "attempt_count">[]> {
-  return queries.all(
+export function firstDue(queries: Queries, { environment, endpointId, dueAt, limit }: QueueRequest) {
+  return queries.all<Pick<QueuedDelivery, "next_attempt" | "attempt_count">>(
     `SELECT next_attempt, attempt_count FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND ${WAITING} AND next_attempt <= $3 ORDER BY next_attempt LIMIT $4`,
     [environment, endpointId, dueAt, limit],
   );
 }
 
-/**
- * Returns how many pending deliveries of an environment's enabled endpoints are due by a time of it, those in flight
- * included.
- */
+/** Counts pending deliveries of enabled endpoints that are due by a time of the environment, or in flight. */
 export async function countDue(queries: Queries, environment: number, dueAt: number): Promise<number> {
   const row = await queries.get<{ count: number }>(
     `SELECT COUNT(*) AS count FROM deliveries d
@@ -217,11 +201,8 @@ export async function countDue(queries: Queries, environment: number, dueAt: num
 }
 
 /** Returns an endpoint's due deliveries that no one else is claiming, to be leased in the same transaction. */
-export function findDue(
-  tx: Transaction,
-  { environment, endpointId, dueAt, limit }: QueueRequest,
-): Promise<QueuedDelivery[]> {
-  return tx.all(dueBy(tx, "$4"), [endpointId, limit, environment, dueAt]);
+export function findDue(tx: Transaction, { environment, endpointId, dueAt, limit }: QueueRequest) {
+  return tx.all<QueuedDelivery>(dueBy(tx, "$4"), [endpointId, limit, environment, dueAt]);
 }
 
 /** As `findDue`, by the environment's clock and the time that leases are measured by. */
@@ -274,16 +255,8 @@ function notLeased(tx: Transaction, table: string): string {
   return locking(tx, `FOR UPDATE OF ${table} SKIP LOCKED`);
 }
 
-/**
- * `begunAt`: when the attempts begin at the earliest, in the environment's time. None begins before it is due. Null if
- * they begin later or never.
- */
-export async function setLease(
-  tx: Transaction,
-  rows: readonly { id: string }[],
-  lease: Lease,
-  begunAt: number | null,
-): Promise<void> {
+/** `begunAt`: when attempts begin at the earliest, if due, in the environment's time; null if later or never. */
+export async function setLease(tx: Transaction, rows: readonly { id: string }[], lease: Lease, begunAt: number | null) {
   const ids = rows.map(({ id }) => id);
   await inBatches(ids, (list, batch) => {
     const [until, token, begun] = [1, 2, 3].map((offset) => `$${batch.length + offset}`);
@@ -312,6 +285,8 @@ const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v
   LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id`;
 
 type Dialect = Transaction["dialect"];
+
+const ofDialects = <Value>(of: (dialect: Dialect) => Value) => ({ sqlite: of("sqlite"), postgres: of("postgres") });
 
 const insertOutcomes = ofDialects((dialect) =>
   forRows<AttemptOutcome>(
@@ -381,10 +356,6 @@ export async function lockLeases(tx: Transaction, ids: readonly string[]): Promi
   return new Map(leases.map(({ id, lease_token: token }) => [id, token]));
 }
 
-function ofDialects<Value>(of: (dialect: Dialect) => Value): Record<Dialect, Value> {
-  return { sqlite: of("sqlite"), postgres: of("postgres") };
-}
-
 /** Releases leases whose attempts did not begin, or whose result is unknown. */
 export async function releaseLeases(tx: Transaction, leased: readonly { id: string; token: string }[]): Promise<void> {
   const sql = `UPDATE deliveries SET ${RELEASED} WHERE id = $1 AND lease_token = $2`;
@@ -401,9 +372,7 @@ export async function releaseTokens(tx: Transaction, tokens: readonly string[]):
 const LAPSED = `lease_until IS NOT NULL AND (lease_until < $1 OR lease_until > $1 + 3600000)
   AND substr(lease_token, 1, length($2)) <> $2`;
 
-/**
- * Returns true if another process holds a lease that has expired: it is dead or stuck. Tokens begin with their owner.
- */
+/** Returns true if another process's lease has expired: it is dead or stuck. Tokens begin with their owner. */
 export async function hasLapsedLease(queries: Queries, now: number, owner: string): Promise<boolean> {
   return (await queries.get(`SELECT id FROM deliveries WHERE ${LAPSED} LIMIT 1`, [now, owner])) !== undefined;
 }

@@ -26,10 +26,7 @@ const COLUMNS =
 const RETENTION_MS = 3_600_000;
 
 /** Adds a code, and removes old ones. Returns false if the user code is taken. */
-export async function insertDeviceCode(
-  tx: Transaction,
-  row: Omit<DeviceCodeRow, "status" | "user_id" | "polled_at">,
-): Promise<boolean> {
+export async function insertDeviceCode(tx: Transaction, row: Omit<DeviceCodeRow, "status" | "user_id" | "polled_at">) {
   await tx.run("DELETE FROM device_codes WHERE expires_at <= $1", [row.created - RETENTION_MS]);
   return (await insertRow(tx, "device_codes", { ...row, status: "pending" }, "ON CONFLICT DO NOTHING")) === 1;
 }
@@ -64,18 +61,12 @@ export function decideDeviceCode(
 
 /** Records a poll. If it was too early, the interval grows by `penalty` milliseconds. */
 export async function notePoll(tx: Transaction, digest: Uint8Array, now: number, penalty: number): Promise<void> {
-  await tx.run("UPDATE device_codes SET polled_at = $2, interval_ms = interval_ms + $3 WHERE digest = $1", [
-    digest,
-    now,
-    penalty,
-  ]);
+  const sql = "UPDATE device_codes SET polled_at = $2, interval_ms = interval_ms + $3 WHERE digest = $1";
+  await tx.run(sql, [digest, now, penalty]);
 }
 
 /** Returns true for exactly one concurrent caller. */
 export function useDeviceCode(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
-  return changesRow(
-    tx,
-    "UPDATE device_codes SET status = 'used' WHERE digest = $1 AND status = 'approved' AND expires_at > $2",
-    [digest, now],
-  );
+  const sql = "UPDATE device_codes SET status = 'used' WHERE digest = $1 AND status = 'approved' AND expires_at > $2";
+  return changesRow(tx, sql, [digest, now]);
 }

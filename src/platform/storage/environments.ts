@@ -12,10 +12,7 @@ export interface EnvironmentRow {
   name: Environment | `snapshot ${string}` | `unfinished ${number}` | `removed ${number}`;
   /** The environment's time is real time plus this. */
   clock_offset: number;
-  /**
-   * Real time until which only the process that advances the clock attempts the environment's deliveries; 0 for no
-   * hold.
-   */
+  /** Real time until which only the process that advances the clock attempts deliveries; 0 for no hold. */
   clock_held_until: number;
   /** When a sandbox was reset, a snapshot saved, or an environment removed, in real time; null if it never was. */
   since: number | null;
@@ -98,30 +95,15 @@ export function lockClock(tx: Transaction, id: number): Promise<void> {
 /** How long a hold lasts unless it is renewed: longer than an attempt, and than the leases of other processes. */
 export const HOLD_MILLISECONDS = 30_000;
 
-/**
- * Keeps others from attempting the environment's deliveries. Returns false if anyone but `former` holds its clock.
- * `now` is real time.
- */
-export async function holdClock(
-  tx: Transaction,
-  id: number,
-  hold: { holder: string; former?: string | null },
-  now: number,
-): Promise<boolean> {
+/** Keeps others from attempting deliveries; false if anyone holds the clock. `now` is real time. */
+export async function holdClock(tx: Transaction, id: number, holder: string, now: number) {
   await lockClock(tx, id);
-  return changesRow(
-    tx,
-    `UPDATE environments SET clock_holder = $2, clock_held_until = $3
-     WHERE id = $1 AND (clock_held_until <= $4 OR clock_held_until > $4 + ${LONGEST_HOLD_MILLISECONDS}
-       OR clock_holder = $5)`,
-    [id, hold.holder, now + HOLD_MILLISECONDS, now, hold.former ?? null],
-  );
+  const sql = `UPDATE environments SET clock_holder = $2, clock_held_until = $3
+     WHERE id = $1 AND (clock_held_until <= $4 OR clock_held_until > $4 + ${LONGEST_HOLD_MILLISECONDS})`;
+  return changesRow(tx, sql, [id, holder, now + HOLD_MILLISECONDS, now]);
 }
 
-/**
- * Renews a hold until at least the transaction's end. Returns false if the clock is held by another process or by none:
- * then the former holder must not move it.
- */
+/** Renews a hold for the transaction. Returns false if the clock is another's, or no one's: do not move it then. */
 export function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {
   const sql = "UPDATE environments SET clock_held_until = $3 WHERE id = $1 AND clock_holder = $2";
   return changesRow(tx, sql, [id, holder, now + HOLD_MILLISECONDS]);

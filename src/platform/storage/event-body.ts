@@ -45,14 +45,8 @@ export interface ListedBody {
   body_bytes: number;
 }
 
-/**
- * Returns the body of a listed event; undefined if the event has been removed meanwhile. A large one is read now, in turn.
- */
-export async function openBody(
-  queries: Queries,
-  environment: number,
-  { id, body, body_checksum }: ListedBody,
-): Promise<{ body: string; isDamaged: boolean } | undefined> {
+/** Returns the body of a listed event; undefined if it was removed meanwhile. A large one is read now, in turn. */
+export async function openBody(queries: Queries, environment: number, { id, body, body_checksum }: ListedBody) {
   const sql = "SELECT body, body_checksum FROM events WHERE environment = $1 AND id = $2";
   const stored =
     body === null ? await reads.run(() => queries.get<StoredBody>(sql, [environment, id])) : { body, body_checksum };

@@ -132,29 +132,22 @@ export async function readLog(
 }
 
 /** The log's state as one text, because each column costs time for each row. An ID has no space. */
-const STATE_TEXT = [
-  "is_known",
-  "held",
-  "removed_seq",
-  "removed_replay",
-  "last_seq",
-  "last_id",
-  "last_replay",
-  "last_replay_id",
-  "last_after_seq",
-]
+const STATE_TEXT = "is_known held removed_seq removed_replay last_seq last_id last_replay last_replay_id last_after_seq"
+  .split(" ")
   .map((column) => `COALESCE(CAST(${column} AS TEXT), '')`)
   .join(" || ' ' || ");
 
 function readState(state: string): Omit<LogPart, "events"> {
   const [isKnown, held, removedSeq, removedReplay, lastSeq, lastId, lastReplay, lastReplayId, lastAfterSeq] =
-    state.split(" ") as [string, string, string, string, string, string, string, string, string];
+    state.split(" ");
   return {
     heldBack: held === "1",
     isKnown: isKnown === "1",
     end: toPosition(
-      lastSeq === "" ? undefined : { seq: Number(lastSeq), id: lastId },
-      lastReplay === "" ? undefined : { number: Number(lastReplay), id: lastReplayId, after_seq: Number(lastAfterSeq) },
+      lastSeq === "" ? undefined : { seq: Number(lastSeq), id: lastId! },
+      lastReplay === ""
+        ? undefined
+        : { number: Number(lastReplay), id: lastReplayId!, after_seq: Number(lastAfterSeq) },
     ),
     removed: { seq: Number(removedSeq), replay: Number(removedReplay) },
   };
@@ -208,11 +201,7 @@ export async function endOfLog(queries: Queries, environment: number): Promise<L
 }
 
 /** Returns the position of an event, or of a replay, by its ID. */
-export async function findInLog(
-  queries: Queries,
-  environment: number,
-  id: string,
-): Promise<{ position: LogPosition; isReplay: boolean } | undefined> {
+export async function findInLog(queries: Queries, environment: number, id: string) {
   const horizon = await horizonOf(queries);
   const found = await exactPosition(queries, environment, id);
   if (found === undefined || Math.max(found.position.seq, found.position.replay) < horizon) return found;
@@ -221,10 +210,8 @@ export async function findInLog(
 }
 
 async function exactPosition(queries: Queries, environment: number, id: string) {
-  const event = await queries.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [
-    environment,
-    id,
-  ]);
+  const sql = "SELECT seq FROM events WHERE environment = $1 AND id = $2";
+  const event = await queries.get<{ seq: number }>(sql, [environment, id]);
   if (event !== undefined) {
     const replay = await queries.get<{ number: number }>(LAST_REPLAY("$2", "after_seq"), [environment, event.seq]);
     return { position: { seq: event.seq, replay: replay?.number ?? 0, id }, isReplay: false };
@@ -268,19 +255,13 @@ export async function firstDisorderedId(queries: Queries, environment: number, i
   return lowestIdAt("event", timeOfId(last.id) - ID_DISORDER_MS[queries.dialect]);
 }
 
-/**
- * Returns the lowest or highest number of the events in a range of IDs. Reads by that range, whatever the planner
- * prefers.
- */
+/** Selects the lowest or highest number of events in a range of IDs, read by it whatever the planner prefers. */
 export function extremeSeq(extreme: "MIN" | "MAX", ids: string): string {
   return `SELECT ${extreme}(seq) FROM (
     SELECT seq FROM events WHERE environment = $1 AND ${ids} ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered`;
 }
 
-/**
- * Returns the last position before every event and replay whose ID is at or above a bound. The event with the lowest ID
- * need not have the lowest number.
- */
+/** Returns the last position before all IDs from a bound on: the lowest ID need not have the lowest number. */
 export async function positionBefore(queries: Queries, environment: number, idBound: string): Promise<LogPosition> {
   const row = await queries.get<{ horizon: number; seq: number | null; replay: number | null; after: number | null }>(
     `SELECT ${HORIZON[queries.dialect]} AS horizon, (${extremeSeq("MIN", "id >= $2 AND id <= $3")}) AS seq,
@@ -311,14 +292,13 @@ async function lastBefore(
   { seq, replay }: LogNumbers,
   replayColumn: "number" | "after_seq" = "number",
 ): Promise<LogPosition> {
-  const [lastEvent, lastReplay] = await Promise.all([
-    queries.get<{ seq: number; id: string }>(LAST_EVENT("$2"), [environment, seq]),
-    queries.get<{ number: number; id: string; after_seq: number }>(LAST_REPLAY("$2", replayColumn), [
-      environment,
-      replay,
-    ]),
-  ]);
-  return toPosition(lastEvent, lastReplay);
+  const lastReplay = LAST_REPLAY("$2", replayColumn);
+  return toPosition(
+    ...(await Promise.all([
+      queries.get<{ seq: number; id: string }>(LAST_EVENT("$2"), [environment, seq]),
+      queries.get<{ number: number; id: string; after_seq: number }>(lastReplay, [environment, replay]),
+    ])),
+  );
 }
 
 async function horizonOf(queries: Queries): Promise<number> {
@@ -351,10 +331,7 @@ export function takePosition(tx: Transaction): void {
   positionsTaken.set(tx, count);
 }
 
-/**
- * Makes the log's numbers continue after the existing ones if a database was copied to a server with its own
- * transaction counter.
- */
+/** Continues the log's numbers after those of a copied database, whose server has another transaction counter. */
 export async function alignLog(database: Database): Promise<void> {
   if (database.dialect === "sqlite") return;
   const last = "GREATEST((SELECT COALESCE(MAX(seq), 0) FROM events), (SELECT COALESCE(MAX(number), 0) FROM replays))";

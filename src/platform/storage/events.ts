@@ -57,15 +57,8 @@ export async function findEvent(queries: Queries, environment: number, id: strin
   return row && assertIntact(row);
 }
 
-/**
- * As `findEvent`, and keeps the event from being deleted until the transaction ends, for adding a pending delivery of
- * it. Throws DamagedEventError.
- */
-export async function findEventToDeliver(
-  tx: Transaction,
-  environment: number,
-  id: string,
-): Promise<EventRow | undefined> {
+/** As `findEvent`, and keeps the event from being deleted until the transaction ends. */
+export async function findEventToDeliver(tx: Transaction, environment: number, id: string) {
   const lock = locking(tx, "FOR KEY SHARE");
   const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND id = $2 ${lock}`;
   const row = await tx.get<EventRow & StoredBody>(sql, [environment, id]);
@@ -73,11 +66,7 @@ export async function findEventToDeliver(
 }
 
 /** Returns the bodies of the events that exist, as bytes; undefined for a damaged one. */
-export async function readEventBodies(
-  queries: Queries,
-  environment: number,
-  ids: readonly string[],
-): Promise<Map<string, Buffer | undefined>> {
+export async function readEventBodies(queries: Queries, environment: number, ids: readonly string[]) {
   const bodies = await inBatches(ids, async (list, batch) => {
     const rows = await queries.all<StoredBody & { id: string }>(
       `SELECT id, body, body_checksum FROM events WHERE id IN (${list}) AND environment = $${batch.length + 1}`,
@@ -89,11 +78,7 @@ export async function readEventBodies(
 }
 
 /** Returns the bodies of those of some events that exist, are intact and not large. */
-export async function readSmallBodies(
-  queries: Queries,
-  environment: number,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
+export async function readSmallBodies(queries: Queries, environment: number, ids: readonly string[]) {
   const rows = await inBatches(ids, (list, batch) =>
     queries.all<StoredBody & { id: string }>(
       `SELECT id, body, body_checksum FROM events
@@ -214,15 +199,8 @@ export async function lastOfNextEvents(
   return row?.id ?? undefined;
 }
 
-/**
- * Returns the events after an ID up to another that no pending delivery needs, oldest first. On PostgreSQL they are
- * locked, and those that others keep are skipped.
- */
-export async function removableEvents(
-  tx: Transaction,
-  environment: number,
-  { after, last }: { after: string; last: string },
-) {
+/** Returns events in a range of IDs that no pending delivery needs; locked on PostgreSQL, unless others keep them. */
+export async function removableEvents(tx: Transaction, environment: number, after: string, last: string) {
   const lock = locking(tx, "FOR UPDATE OF e SKIP LOCKED");
   return tx.all<{ id: string; seq: number }>(
     `SELECT e.id, e.seq FROM events e WHERE e.environment = $1 AND e.id > $2 AND e.id <= $3 AND ${NOT_PENDING}
@@ -231,10 +209,7 @@ export async function removableEvents(
   );
 }
 
-/**
- * Deletes those events that no pending delivery needs: a transaction that kept them may have added one. Returns the IDs
- * of the deleted ones.
- */
+/** Deletes those events that no pending delivery, perhaps added just now, needs. Returns their IDs. */
 export async function deleteEvents(tx: Transaction, environment: number, ids: readonly string[]): Promise<string[]> {
   const deleted = await inBatches(ids, (list, batch) =>
     tx.all<{ id: string }>(

@@ -1,6 +1,7 @@
 import type { FaultEffect } from "../../contract/schemas/fault.ts";
 import { insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
+import { rowsOf } from "./page.ts";
 
 /** A fault that applies to requests to a sandbox. */
 export interface FaultRow {
@@ -21,10 +22,7 @@ export interface FaultRow {
 
 const COLUMNS = "environment, id, method, path, effect, status, delay_ms, rate, times, injected, created";
 
-/**
- * Adds a fault. Returns false if the sandbox has `max` already. The environment has their number, which every request
- * reads with its credential.
- */
+/** Adds a fault, and counts it in its environment, which each request reads. Returns false if there are `max`. */
 export async function insertFault(tx: Transaction, row: FaultRow, max: number): Promise<boolean> {
   const sql = "UPDATE environments SET faults = faults + 1 WHERE id = $1 AND faults < $2";
   const isCounted = await changesRow(tx, sql, [row.environment, max]);
@@ -37,9 +35,7 @@ export function listFaults(queries: Queries, environment: number): Promise<Fault
   return queries.all(`SELECT ${COLUMNS} FROM faults WHERE environment = $1 ORDER BY id`, [environment]);
 }
 
-export function findFault(queries: Queries, environment: number, id: string): Promise<FaultRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM faults WHERE environment = $1 AND id = $2`, [environment, id]);
-}
+export const faultRows = rowsOf<FaultRow>("faults", COLUMNS, []);
 
 /** Counts one more request with a fault. Returns false if its limit is reached, or the fault was removed. */
 export function countInjection(tx: Transaction, { environment, id }: FaultRow): Promise<boolean> {
@@ -49,7 +45,7 @@ export function countInjection(tx: Transaction, { environment, id }: FaultRow): 
 }
 
 export async function deleteFault(tx: Transaction, environment: number, id: string): Promise<void> {
-  const deleted = await tx.run("DELETE FROM faults WHERE environment = $1 AND id = $2", [environment, id]);
+  const deleted = await faultRows.remove(tx, environment, id);
   await tx.run("UPDATE environments SET faults = faults - $2 WHERE id = $1", [environment, deleted]);
 }
 

@@ -49,32 +49,20 @@ export function deleteListeners(tx: Transaction, environment: number, before: nu
   );
 }
 
-/** How many connections listen to an environment at one process (PostgreSQL only: elsewhere there is one process). */
-interface ListenerCountRow {
-  environment: number;
-  /** Identifies the process and is never reused. */
-  process: string;
-  sessions: number;
-  /** When the process reported this. A dead process no longer reports. */
-  reported_at: number;
-}
-
-/** Stores a process's report, in place of its previous one. */
-export async function saveListenerCount(tx: Transaction, row: ListenerCountRow): Promise<void> {
-  await tx.run(
-    `INSERT INTO listener_counts (environment, process, sessions, reported_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (environment, process) DO UPDATE SET sessions = excluded.sessions, reported_at = excluded.reported_at`,
-    [row.environment, row.process, row.sessions, row.reported_at],
-  );
+/**
+ * Stores how many connections listen to an environment at one process, in place of its previous report (PostgreSQL only:
+ * elsewhere there is one process). The name of a process is never reused; a dead one no longer reports.
+ */
+export async function saveListenerCount(
+  tx: Transaction,
+  row: { environment: number; process: string; sessions: number; reported_at: number },
+): Promise<void> {
+  const update = "DO UPDATE SET sessions = excluded.sessions, reported_at = excluded.reported_at";
+  await insertRow(tx, "listener_counts", row, `ON CONFLICT (environment, process) ${update}`);
 }
 
 /** Returns how many connections listen to an environment at other processes, of those that have reported since a time. */
-export async function countConnectionsElsewhere(
-  queries: Queries,
-  environment: number,
-  process: string,
-  since: number,
-): Promise<number> {
+export async function countConnectionsElsewhere(queries: Queries, environment: number, process: string, since: number) {
   const row = await queries.get<{ sessions: number | null }>(
     "SELECT SUM(sessions) AS sessions FROM listener_counts WHERE environment = $1 AND process <> $2 AND reported_at >= $3",
     [environment, process, since],

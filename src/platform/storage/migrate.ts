@@ -12,6 +12,9 @@ export const SQLITE_TYPES: ColumnTypes = {
   clustered: "WITHOUT ROWID",
 };
 
+export const MIGRATIONS_TABLE = "schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT)";
+export const RECORD_MIGRATION = "INSERT INTO schema_migrations (number, name, version, digest) VALUES ($1, $2, $3, $4)";
+
 /** A migration as one dialect runs it. */
 interface MigrationStep {
   readonly number: number;
@@ -106,9 +109,7 @@ export function planSqliteUpgrade(connection: Connection, file: string, migratio
  * next start continues after the last whole one. The caller holds the file's lock.
  */
 export function migrateSqlite(connection: Connection, { pending, adopted }: Upgrade, version: string | null): void {
-  connection.exec(
-    "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
-  );
+  connection.exec(`CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE}`);
   const hasDigests = "SELECT name FROM pragma_table_info('schema_migrations') WHERE name = 'digest'";
   if (connection.get(hasDigests) === undefined) {
     connection.exec("BEGIN IMMEDIATE; ALTER TABLE schema_migrations ADD COLUMN digest TEXT");
@@ -118,12 +119,7 @@ export function migrateSqlite(connection: Connection, { pending, adopted }: Upgr
   for (const { number, name, statements, digest } of pending) {
     connection.exec("BEGIN IMMEDIATE");
     for (const statement of statements) connection.exec(statement);
-    connection.run("INSERT INTO schema_migrations (number, name, version, digest) VALUES ($1, $2, $3, $4)", [
-      number,
-      name,
-      version,
-      digest,
-    ]);
+    connection.run(RECORD_MIGRATION, [number, name, version, digest]);
     connection.exec("COMMIT");
   }
 }

@@ -1,5 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
-import { inBatches, insertRow, updateRow } from "./batches.ts";
+import { inBatches, insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
 import { rowsOf } from "./page.ts";
@@ -36,7 +36,7 @@ export type ListedApp = OAuthAppRow & { authorized_users: number };
 const AUTHORIZED_USERS = `(SELECT COUNT(DISTINCT g.user_id) FROM oauth_grants g
   WHERE g.app_id = oauth_apps.id AND g.revoked_at IS NULL) AS authorized_users`;
 
-export const oauthAppRows = rowsOf<ListedApp>("oauth_apps", [...NAMES, AUTHORIZED_USERS].join(", "));
+export const oauthAppRows = rowsOf<ListedApp>("oauth_apps", [...NAMES, AUTHORIZED_USERS].join(", "), FIELDS);
 
 export function findClient(queries: Queries, id: string): Promise<ClientRow | undefined> {
   return queries.get(
@@ -47,10 +47,6 @@ export function findClient(queries: Queries, id: string): Promise<ClientRow | un
   );
 }
 
-export async function updateOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
-  await updateRow(tx, "oauth_apps", row, ["id"], FIELDS);
-}
-
 export async function setClientSecret(tx: Transaction, id: string, secret: Uint8Array): Promise<void> {
   await tx.run("UPDATE oauth_apps SET secret = $2 WHERE id = $1", [id, secret]);
 }
@@ -58,11 +54,6 @@ export async function setClientSecret(tx: Transaction, id: string, secret: Uint8
 /** Removes the secret, so that the app cannot authenticate until it gets another. */
 export async function dropClientSecret(tx: Transaction, secret: Uint8Array): Promise<void> {
   await tx.run("UPDATE oauth_apps SET secret = NULL WHERE secret = $1", [secret]);
-}
-
-/** Deletes an app with all its grants and tokens. */
-export async function deleteOAuthApp(tx: Transaction, environment: number, id: string): Promise<void> {
-  await tx.run("DELETE FROM oauth_apps WHERE environment = $1 AND id = $2", [environment, id]);
 }
 
 /** Returns those of the digests that are client secrets. */

@@ -4,39 +4,31 @@ import { deleteFirst, inBatches, insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 
 /** A user's approval of an app in one environment. */
-export interface OAuthGrantRow {
+export interface NewGrant {
   id: string;
   app_id: string;
   user_id: string;
   environment: number;
   /** JSON array of scopes. */
   scopes: string;
-  revoked_at: number | null;
-  revoked_reason: string | null;
   created: number;
 }
 
 /** An active grant, with the names to show. */
-export interface LiveGrant {
-  id: string;
+interface LiveGrant extends Pick<NewGrant, "id" | "scopes" | "created"> {
   app_name: string;
   environment_name: Environment;
-  scopes: string;
   last_token_at: number;
-  created: number;
 }
 
-export async function insertGrant(tx: Transaction, row: Omit<OAuthGrantRow, "revoked_at" | "revoked_reason">) {
+export async function insertGrant(tx: Transaction, row: NewGrant): Promise<void> {
   await insertRow(tx, "oauth_grants", row);
 }
 
 /** Revokes a grant and with it every token that descends from it. */
 export async function revokeGrant(tx: Transaction, id: string, at: number, reason: string): Promise<void> {
-  await tx.run("UPDATE oauth_grants SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL", [
-    id,
-    at,
-    reason,
-  ]);
+  const sql = "UPDATE oauth_grants SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL";
+  await tx.run(sql, [id, at, reason]);
 }
 
 /** Revokes the user's own grant. Returns false if there is no active one. */
@@ -50,8 +42,8 @@ export function revokeGrantOfUser(tx: Transaction, userId: string, id: string, a
 }
 
 /** Returns the user's grants that can still be refreshed, newest first. */
-export function liveGrantsOfUser(queries: Queries, userId: string, now: number): Promise<LiveGrant[]> {
-  return queries.all(
+export function liveGrantsOfUser(queries: Queries, userId: string, now: number) {
+  return queries.all<LiveGrant>(
     `SELECT g.id, o.name AS app_name, e.name AS environment_name, g.scopes, g.created,
        (SELECT MAX(r.created) FROM refresh_tokens r WHERE r.grant_id = g.id) AS last_token_at
      FROM oauth_grants g JOIN oauth_apps o ON o.id = g.app_id JOIN environments e ON e.id = g.environment
@@ -178,14 +170,9 @@ export async function revokeAccessToken(tx: Transaction, id: string, at: number)
 }
 
 /** Revokes the grant's tokens that were issued at or after a time. */
-export async function revokeAccessTokensSince(
-  tx: Transaction,
-  { grantId, since, at }: { grantId: string; since: number; at: number },
-): Promise<void> {
-  await tx.run(
-    "UPDATE access_tokens SET revoked_at = $3 WHERE grant_id = $1 AND created >= $2 AND revoked_at IS NULL",
-    [grantId, since, at],
-  );
+export async function revokeAccessTokensSince(tx: Transaction, grantId: string, since: number, at: number) {
+  const sql = "UPDATE access_tokens SET revoked_at = $3 WHERE grant_id = $1 AND created >= $2 AND revoked_at IS NULL";
+  await tx.run(sql, [grantId, since, at]);
 }
 
 /** Returns those of the digests that belong to tokens of a kind, with their grants. */

@@ -62,23 +62,13 @@ export function moveObject(
   );
 }
 
-export function findObject(
-  queries: Queries,
-  kind: ObjectKind,
-  environment: number,
-  id: string,
-): Promise<ObjectRow | undefined> {
-  return queries.get(`${STATEMENTS[kind].find} AND id = $2`, [environment, id]);
+export function findObject(queries: Queries, kind: ObjectKind, environment: number, id: string) {
+  return queries.get<ObjectRow>(`${STATEMENTS[kind].find} AND id = $2`, [environment, id]);
 }
 
 /** Finds the object that holds a value of a unique field; `key` is the value in lower case. */
-export function findByKey(
-  queries: Queries,
-  kind: ObjectKind,
-  environment: number,
-  { name, key }: { name: string; key: string },
-): Promise<ObjectRow | undefined> {
-  return queries.get(`${STATEMENTS[kind].find} AND ${keyColumnOf(name)} = $2`, [environment, key]);
+export function findByKey(queries: Queries, kind: ObjectKind, environment: number, name: string, key: string) {
+  return queries.get<ObjectRow>(`${STATEMENTS[kind].find} AND ${keyColumnOf(name)} = $2`, [environment, key]);
 }
 
 /** Returns the first objects, by the value in lower case, whose value of a unique field begins with a text. */
@@ -95,12 +85,7 @@ export async function findByPrefix(
   return rows.filter(({ [column]: key }) => (key as string).startsWith(prefix));
 }
 
-export function listObjects(
-  queries: Queries,
-  kind: ObjectKind,
-  page: PageRequest,
-  filters: Filters,
-): Promise<ObjectRow[]> {
+export function listObjects(queries: Queries, kind: ObjectKind, page: PageRequest, filters: Filters) {
   return readPage<ObjectRow>(queries, RESOURCES[kind].plural, STATEMENTS[kind].columns.join(", "), page, filters);
 }
 

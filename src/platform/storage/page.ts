@@ -1,6 +1,7 @@
 import { type IdKind, lowestIdAt } from "../../contract/ids.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
-import type { Queries, SqlValue } from "./database.ts";
+import { insertRow, updateRow } from "./batches.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
 
 /** The part of a list to read, newest first. */
 export interface PageRequest {
@@ -17,10 +18,7 @@ export interface PageRequest {
 /** Equality filters by column; undefined ones are omitted. */
 export type Filters = Record<string, SqlValue | undefined>;
 
-/**
- * Reads one page by keyset, so that its cost does not grow with its depth, and one more row, which tells whether
- * another page follows.
- */
+/** Reads one page by keyset, whose cost does not grow with depth, and a row that tells if another page follows. */
 export function readPage<Row>(queries: Queries, table: string, columns: string, page: PageRequest, filters: Filters) {
   const { sql, parameters } = pageStatement(table, columns, page, filters);
   return queries.all<Row>(sql, parameters);
@@ -46,26 +44,29 @@ export function readMergedPage<Row>(
   return queries.all<Row>(sql, parameters);
 }
 
-/** How the rows of a table are read: one of an environment by its ID, or a page of a list. */
-export interface Rows<Row> {
-  find: (queries: Queries, environment: number, id: string) => Promise<Row | undefined>;
-  list: (queries: Queries, page: PageRequest) => Promise<Row[]>;
-}
-
-export function rowsOf<Row>(table: string, columns: string): Rows<Row> {
-  const sql = `SELECT ${columns} FROM ${table} WHERE environment = $1 AND id = $2`;
+/** Returns what is done with the rows of a table, each found by its environment and ID. `update` writes some columns. */
+export function rowsOf<Row extends Key>(table: string, columns: string, updated: readonly (keyof Row & string)[]) {
+  const one = "WHERE environment = $1 AND id = $2";
   return {
-    find: (queries, environment, id) => queries.get(sql, [environment, id]),
-    list: (queries, page) => readPage(queries, table, columns, page, {}),
+    find: (queries: Queries, environment: number, id: string) =>
+      queries.get<Row>(`SELECT ${columns} FROM ${table} ${one}`, [environment, id]),
+    list: (queries: Queries, page: PageRequest) => readPage<Row>(queries, table, columns, page, {}),
+    insert: (tx: Transaction, row: Row) => insertRow(tx, table, row as Row & Record<string, SqlValue>),
+    update: (tx: Transaction, row: Row) => updateRow(tx, table, row, ["environment", "id"], updated),
+    remove: (tx: Transaction, environment: number, id: string) =>
+      tx.run(`DELETE FROM ${table} ${one}`, [environment, id]),
   };
 }
 
+export type Rows<Row extends Key> = ReturnType<typeof rowsOf<Row>>;
+
+interface Key {
+  environment: number | null;
+  id: string;
+}
+
 /** Returns the ID of an environment's newest row; undefined if there is none. */
-export async function newestId(
-  queries: Queries,
-  table: "deliveries" | "events" | "request_logs",
-  environment: number,
-): Promise<string | undefined> {
+export async function newestId(queries: Queries, table: "deliveries" | "events" | "request_logs", environment: number) {
   const sql = `SELECT MAX(id) AS id FROM ${table} WHERE environment = $1`;
   return (await queries.get<{ id: string | null }>(sql, [environment]))?.id ?? undefined;
 }

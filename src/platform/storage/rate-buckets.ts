@@ -27,12 +27,8 @@ export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Buc
 
 /** Returns tokens that were not used. */
 export async function returnTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number): Promise<void> {
-  await tx.run(`UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = ${NOW} WHERE name = $1`, [
-    name,
-    burst,
-    refillMs,
-    count,
-  ]);
+  const sql = `UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = ${NOW} WHERE name = $1`;
+  await tx.run(sql, [name, burst, refillMs, count]);
 }
 
 /** Removes buckets without use for a day, or only used before the clock was set back: all are full again. */

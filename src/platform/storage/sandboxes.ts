@@ -54,11 +54,7 @@ export async function replaceSandbox(
 }
 
 /** Marks an environment, whose rows are removed later. Returns false if it is another one by now. */
-export function removeEnvironment(
-  tx: Transaction,
-  { id, name }: Pick<EnvironmentRow, "id" | "name">,
-  at: number,
-): Promise<boolean> {
+export function removeEnvironment(tx: Transaction, { id, name }: Pick<EnvironmentRow, "id" | "name">, at: number) {
   const sql = "UPDATE environments SET name = 'removed ' || id, since = $3 WHERE id = $1 AND name = $2";
   return changesRow(tx, sql, [id, name, at]);
 }
@@ -97,12 +93,7 @@ export interface StatePlace {
 export const STATE_START: StatePlace = { table: 0, after: "" };
 
 /** Reads the next rows of an environment's state, at most a number. */
-export async function readState(
-  queries: Queries,
-  environment: number,
-  { table, after }: StatePlace,
-  limit: number,
-): Promise<StatePart> {
+export async function readState(queries: Queries, environment: number, { table, after }: StatePlace, limit: number) {
   const rows: { table: number; rows: StateRow[] }[] = [];
   for (let left = limit; table < STATE.length; table += 1, after = "") {
     const { table: name, columns } = STATE[table]!;
@@ -118,10 +109,8 @@ export async function readState(
 /** Adds a part of another environment's state, with the same IDs. */
 export async function addState(tx: Transaction, environment: number, { rows: parts }: StatePart): Promise<void> {
   for (const { table, rows } of parts) {
-    await STATE[table]!.insert(
-      tx,
-      rows.map((row) => ({ ...row, environment })),
-    );
+    const copied = rows.map((row) => ({ ...row, environment }));
+    await STATE[table]!.insert(tx, copied);
   }
 }
 
@@ -159,10 +148,7 @@ export function abandonedCopies(queries: Queries, before: number) {
 /** Deletes rows of an environment from one of its tables, at most about a number. Returns how many. */
 type Deletion = (tx: Transaction, environment: number, limit: number) => Promise<number>;
 
-/**
- * Deletes the rows of an environment, a table after the other. Each statement reads in the order of an index: a scan would
- * pass all rows that were deleted before.
- */
+/** Deletes an environment's rows by table, in the order of an index: a scan would pass all rows deleted before. */
 export const DELETIONS: readonly Deletion[] = [
   async (tx, environment, limit) => {
     const deliveries = await tx.all<{ id: string; attempt_count: number }>(
@@ -174,10 +160,8 @@ export const DELETIONS: readonly Deletion[] = [
       rows += 1 + attempts;
       return rows <= limit || index === 0;
     });
-    await deleteDeliveries(
-      tx,
-      part.map(({ id }) => id),
-    );
+    const ids = part.map(({ id }) => id);
+    await deleteDeliveries(tx, ids);
     return part.length;
   },
   ...Object.entries(REMOVED).map(

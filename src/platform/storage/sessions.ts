@@ -61,13 +61,8 @@ export type SessionCaller = TenantRow &
   Pick<SessionRow, "id" | "user_id" | "last_used"> &
   Pick<UserRow, "email" | "role">;
 
-export function findSessionCaller(
-  queries: Queries,
-  digest: Uint8Array,
-  environment: Environment,
-  now: number,
-): Promise<SessionCaller | undefined> {
-  return queries.get(
+export function findSessionCaller(queries: Queries, digest: Uint8Array, environment: Environment, now: number) {
+  return queries.get<SessionCaller>(
     `SELECT s.id, s.user_id, s.last_used, u.email, u.role, e.id AS environment, ${TENANT}
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
      JOIN environments e ON e.account_id = a.id AND e.name = $2

@@ -1,3 +1,4 @@
+import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** The public URL of the API, written by the last process to start. */
@@ -13,13 +14,10 @@ export async function findSetting(queries: Queries, name: string): Promise<Uint8
 
 /** Stores a value unless there is one. */
 export async function insertSetting(tx: Transaction, name: string, value: Uint8Array): Promise<void> {
-  await tx.run("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [name, value]);
+  await insertRow(tx, "settings", { name, value }, "ON CONFLICT DO NOTHING");
 }
 
 /** Stores a value in place of any earlier one. */
 export async function putSetting(tx: Transaction, name: string, value: Uint8Array): Promise<void> {
-  await tx.run(
-    "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    [name, value],
-  );
+  await insertRow(tx, "settings", { name, value }, "ON CONFLICT (name) DO UPDATE SET value = excluded.value");
 }

@@ -1,4 +1,3 @@
-import { insertRow, updateRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 import type { EnvironmentRow } from "./environments.ts";
 import { columnsOf, type StoredFields } from "./field-values.ts";
@@ -39,10 +38,6 @@ const CHANGEABLE = [
 /** All columns besides the health. */
 export const ENDPOINT_COLUMNS = ["environment", "id", ...CHANGEABLE, "created"] as const;
 
-export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
-  await insertRow(tx, "webhook_endpoints", row);
-}
-
 /**
  * Gives the endpoints of a sandbox to the environment that replaces it, without their health. Its clock is at `now`, so
  * no change is later than that, and the rest of an overlap of two secrets stays as long as it was.
@@ -60,14 +55,10 @@ export async function moveEndpoints(tx: Transaction, from: number, to: number, n
   );
 }
 
-export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
-  await updateRow(tx, "webhook_endpoints", row, ["environment", "id"], CHANGEABLE);
-}
-
 /** Disables an endpoint that is gone, unless its URL has changed since. `at` is the environment's time. */
 export function disableEndpoint(
   tx: Transaction,
-  { environment, id, url, at }: { environment: number; id: string; url: string; at: number },
+  { environment, id, url, at }: Pick<WebhookEndpointRow, "environment" | "id" | "url"> & { at: number },
 ): Promise<boolean> {
   return changesRow(
     tx,
@@ -111,14 +102,11 @@ export async function setFailingReported(tx: Transaction, environment: number, i
   await tx.run(sql, [environment, id, isFailing ? 1 : 0]);
 }
 
-export async function deleteEndpoint(tx: Transaction, environment: number, id: string): Promise<void> {
-  await tx.run("DELETE FROM webhook_endpoints WHERE environment = $1 AND id = $2", [environment, id]);
-}
-
 export const endpointRows = rowsOf<WebhookEndpointRow>(
   "webhook_endpoints",
   // The health is written by the delivery engine only.
   `${ENDPOINT_COLUMNS.join(", ")}, failures, first_failure, last_failure, failing_reported`,
+  CHANGEABLE,
 );
 
 export async function countEndpoints(queries: Queries, environment: number): Promise<number> {
@@ -130,9 +118,8 @@ export async function countEndpoints(queries: Queries, environment: number): Pro
 export type SubscribedEndpoint = Pick<WebhookEndpointRow, "id" | "events">;
 
 export function enabledEndpoints(queries: Queries, environment: number): Promise<readonly SubscribedEndpoint[]> {
-  return queries.allShared("SELECT id, events FROM webhook_endpoints WHERE environment = $1 AND status = 'enabled'", [
-    environment,
-  ]);
+  const sql = "SELECT id, events FROM webhook_endpoints WHERE environment = $1 AND status = 'enabled'";
+  return queries.allShared(sql, [environment]);
 }
 
 type Setting = keyof StoredFields<"webhook_endpoint">;

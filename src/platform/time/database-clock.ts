@@ -45,11 +45,10 @@ export class DatabaseClock implements Clock {
   #plan(): void {
     if (this.#stopped) return;
     this.#cancel = this.#machine.after(POLL_MILLISECONDS, () => {
-      this.#poll().then(
-        () => this.#plan(),
-        // Other parts report an unreachable database. The clock keeps running without it.
-        () => this.#plan(),
-      );
+      // Other parts report an unreachable database. The clock keeps running without it.
+      void this.#poll()
+        .catch(() => {})
+        .then(() => this.#plan());
     });
   }
 

@@ -37,12 +37,8 @@ export class EnvironmentTime {
   }
 
   #at(environment: number, now: number): EnvironmentNow {
-    let generator = this.#generators.get(environment);
-    if (generator === undefined) {
-      generator = createIdGenerator((size) => this.#random.bytes(size));
-      this.#generators.set(environment, generator);
-    }
-    const newId = generator;
+    const newId = this.#generators.get(environment) ?? createIdGenerator((size) => this.#random.bytes(size));
+    this.#generators.set(environment, newId);
     return { now, newId: (kind) => newId(kind, now) };
   }
 }

@@ -3,8 +3,7 @@ import { StorageUnavailableError } from "../storage/database.ts";
 
 /** Runs a task periodically, never twice at once, until it is stopped. */
 export class Periodic {
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #tools: { clock: Clock; log: Log };
   readonly #milliseconds: number;
   readonly #task: (signal: AbortSignal) => Promise<void>;
   readonly #stopping = new AbortController();
@@ -13,19 +12,14 @@ export class Periodic {
   #cancelTimer: () => void = () => {};
 
   /** The task returns early once its signal is aborted. */
-  constructor(
-    { clock, log }: { clock: Clock; log: Log },
-    milliseconds: number,
-    task: (signal: AbortSignal) => Promise<void>,
-  ) {
-    this.#clock = clock;
-    this.#log = log;
+  constructor(tools: { clock: Clock; log: Log }, milliseconds: number, task: (signal: AbortSignal) => Promise<void>) {
+    this.#tools = tools;
     this.#milliseconds = milliseconds;
     this.#task = task;
   }
 
   start(): void {
-    this.#cancelTimer = this.#clock.after(this.#milliseconds, () => {
+    this.#cancelTimer = this.#tools.clock.after(this.#milliseconds, () => {
       this.#running = this.#run();
     });
   }
@@ -38,13 +32,14 @@ export class Periodic {
   }
 
   async #run(): Promise<void> {
+    const { log } = this.#tools;
     try {
       await this.#task(this.#stopping.signal);
       this.#isFailing = false;
     } catch (error) {
-      if (!(error instanceof StorageUnavailableError)) this.#log.error({ err: error }, "a periodic task failed");
+      if (!(error instanceof StorageUnavailableError)) log.error({ err: error }, "a periodic task failed");
       // Of several failures in a row, only the first is logged.
-      else if (!this.#isFailing) this.#log.warn({ err: error }, "a periodic task failed and will be retried");
+      else if (!this.#isFailing) log.warn({ err: error }, "a periodic task failed and will be retried");
       this.#isFailing = true;
     }
     if (!this.#stopping.signal.aborted) this.start();

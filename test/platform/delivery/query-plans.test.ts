@@ -165,7 +165,7 @@ const statements: [string, () => Promise<unknown>][] = [
       }),
   ],
   ["finding the next old events", () => lastOfNextEvents(explained, 1, { after: "evt", idBound: "evt_1" }, 5)],
-  ["finding old events", () => removableEvents(explained, 1, { after: "evt", last: "evt_1" })],
+  ["finding old events", () => removableEvents(explained, 1, "evt", "evt_1")],
   ["removing old events", () => deleteEvents(explained, 1, ["evt"])],
   ["removing old deliveries", () => deleteDeliveries(explained, ["dlv"])],
   ["removing old counts", () => deleteOldCounts(explained, 1, 1, 5)],

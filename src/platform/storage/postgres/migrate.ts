@@ -1,5 +1,5 @@
 import { StorageOpenError } from "../database.ts";
-import { type AppliedMigration, planUpgrade, stepsOf } from "../migrate.ts";
+import { type AppliedMigration, MIGRATIONS_TABLE, planUpgrade, RECORD_MIGRATION, stepsOf } from "../migrate.ts";
 import type { ColumnTypes, Migration } from "../migrations/migration.ts";
 import type { PostgresConnection } from "./connection.ts";
 
@@ -13,13 +13,6 @@ export const POSTGRES_TYPES: ColumnTypes = {
   clustered: "",
 };
 
-interface Facts {
-  version: number;
-  encoding: string;
-  schema: string | null;
-  read_only: number;
-}
-
 /** Throws StorageOpenError if the server or the database cannot be used. */
 export async function assertUsable(connection: PostgresConnection): Promise<void> {
   const { rows } = await connection.execute(
@@ -27,13 +20,13 @@ export async function assertUsable(connection: PostgresConnection): Promise<void
             CAST(current_schema() AS TEXT) AS schema,
             CAST(pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS INTEGER) AS read_only`,
   );
-  const { version, encoding, schema, read_only: readOnly } = rows[0] as unknown as Facts;
-  if (version < OLDEST_VERSION) {
-    const found = `${Math.floor(version / 10_000)}.${version % 10_000}`;
+  const { version, encoding, schema, read_only: readOnly } = rows[0]!;
+  if (Number(version) < OLDEST_VERSION) {
+    const found = `${Math.floor(Number(version) / 10_000)}.${Number(version) % 10_000}`;
     throw new StorageOpenError("unsupported", `The server is PostgreSQL ${found}; the minimum version is 13.`);
   }
   if (encoding !== "UTF8") {
-    throw new StorageOpenError("unsupported", `The database's encoding is ${encoding}. Create one with UTF8.`);
+    throw new StorageOpenError("unsupported", `The database's encoding is ${String(encoding)}. Create one with UTF8.`);
   }
   if (schema === null) {
     throw new StorageOpenError("unsupported", "The search_path of the connection names no schema that exists.");
@@ -60,7 +53,7 @@ export async function migratePostgres(
   const hasFirstSchema = hasNoDigest && (await fingerprintOf(connection)) === FIRST_SCHEMA;
   const { pending, adopted } = planUpgrade(stepsOf(migrations, POSTGRES_TYPES), applied, hasFirstSchema);
   if (!migrate) return;
-  if (!(await hasDigests(connection))) {
+  if ((await connection.execute(DIGEST_COLUMN)).rows.length === 0) {
     await connection.execute("BEGIN");
     await connection.executeOnce("ALTER TABLE schema_migrations ADD COLUMN digest TEXT");
     await connection.execute("UPDATE schema_migrations SET digest = $1", [adopted]);
@@ -69,20 +62,12 @@ export async function migratePostgres(
   for (const { number, name, statements, digest } of pending) {
     await connection.execute("BEGIN");
     for (const statement of statements) await connection.executeOnce(statement);
-    await connection.execute("INSERT INTO schema_migrations (number, name, version, digest) VALUES ($1, $2, $3, $4)", [
-      number,
-      name,
-      version,
-      digest,
-    ]);
+    await connection.execute(RECORD_MIGRATION, [number, name, version, digest]);
     await connection.execute("COMMIT");
   }
 }
 
-/**
- * The fingerprint of the schema that the first migration creates. Unlike SQLite, PostgreSQL does not keep the text of
- * the statements.
- */
+/** The fingerprint of the first migration's schema: PostgreSQL does not keep the text of the statements. */
 const FIRST_SCHEMA = "d8487fb6ff8314c8000574e25970564f";
 const FINGERPRINT = `
   SELECT md5(string_agg(line, E'\\n' ORDER BY line COLLATE "C")) AS fingerprint FROM (
@@ -101,15 +86,11 @@ const FINGERPRINT = `
     WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
   ) AS lines (line)`;
 
+const DIGEST_COLUMN =
+  "SELECT 1 AS one FROM pg_attribute WHERE attrelid = CAST('schema_migrations' AS regclass) AND attname = 'digest'";
+
 async function fingerprintOf(connection: PostgresConnection): Promise<unknown> {
   return (await connection.executeOnce(FINGERPRINT)).rows[0]?.["fingerprint"];
-}
-
-async function hasDigests(connection: PostgresConnection): Promise<boolean> {
-  const { rows } = await connection.execute(
-    "SELECT 1 AS one FROM pg_attribute WHERE attrelid = CAST('schema_migrations' AS regclass) AND attname = 'digest'",
-  );
-  return rows.length > 0;
 }
 
 async function appliedMigrations(connection: PostgresConnection): Promise<readonly AppliedMigration[]> {
@@ -117,9 +98,7 @@ async function appliedMigrations(connection: PostgresConnection): Promise<readon
     "SELECT CAST(tablename AS TEXT) AS name FROM pg_tables WHERE schemaname = current_schema()",
   );
   if (tables.length === 0) {
-    await connection.execute(
-      "CREATE TABLE schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
-    );
+    await connection.execute(`CREATE TABLE ${MIGRATIONS_TABLE}`);
     return [];
   }
   try {

@@ -15,10 +15,7 @@ const BEGIN = {
 const MAX_CONFLICTS = 20;
 /** Maximum number of restarts of a unit whose connection was lost before its commit was sent. */
 const MAX_CONNECTIONS_LOST = 3;
-/**
- * Maximum number of units that share a commit (the log has room for the events of as many), and of such commits in
- * flight.
- */
+/** How many units share a commit (the log has room for their events), and how many such commits are in flight. */
 const MAX_BATCHED = 64;
 const MAX_SHARED = 2;
 
@@ -81,11 +78,7 @@ export class TransactionRunner {
     }
   }
 
-  async #retry<Result>(
-    unit: UnitOfWork<Result>,
-    isolation: "serialized" | "read committed",
-    first: unknown,
-  ): Promise<Result> {
+  async #retry<Result>(unit: UnitOfWork<Result>, isolation: "serialized" | "read committed", first: unknown) {
     let isSame = true;
     for (let conflicts = 2; ; conflicts++) {
       try {
@@ -135,10 +128,7 @@ export class TransactionRunner {
     });
   }
 
-  /**
-   * Units submitted in one turn of the event loop share a commit, as do those submitted while enough commits are in
-   * flight.
-   */
+  /** Units submitted in one turn of the event loop, or while enough commits are in flight, share a commit. */
   #planShared(): void {
     if (this.#planned || this.#shared >= MAX_SHARED || this.#batched.length === 0) return;
     this.#planned = true;

@@ -34,9 +34,7 @@ export async function waitForLock<Result>(attempt: () => Result, milliseconds: n
   }
 }
 
-/**
- * One connection to an SQLite file, with its prepared statements. Disk failures are thrown as StorageUnavailableError.
- */
+/** A connection to an SQLite file, with prepared statements. Disk failures throw StorageUnavailableError. */
 export class Connection {
   readonly #database: SqliteDatabase;
   readonly #prepared = new Map<string, Prepared>();

@@ -44,10 +44,7 @@ export class FileWatch {
     this.#stats = this.#find(file);
   }
 
-  /**
-   * Throws StorageUnavailableError if the files are not the ones that were opened, or were overwritten or truncated. If
-   * they are restored, the database works again.
-   */
+  /** Throws StorageUnavailableError if the files are not those that were opened, or were overwritten or truncated. */
   inspect(): void {
     this.#find(this.#sharedMemory);
     const log = this.#find(this.#log);

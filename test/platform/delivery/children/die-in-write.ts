@@ -72,8 +72,14 @@ async function changeOf(): Promise<(tx: Transaction) => Promise<unknown>> {
   }
   return async (tx) => {
     const at = await time.read(tx, tenant);
-    const context = { tenant, requestId: "req_0000000000000000000000", versions: new Versions(API_VERSIONS), ...at };
-    await createObject(tx, context, "customer", { email: `${last}@example.com` });
+    const context = {
+      tx,
+      tenant,
+      requestId: "req_0000000000000000000000",
+      versions: new Versions(API_VERSIONS),
+      ...at,
+    };
+    await createObject(context, "customer", { email: `${last}@example.com` });
   };
 }
 

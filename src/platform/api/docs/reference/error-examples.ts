@@ -3,13 +3,12 @@ import { type ErrorCode, ERRORS } from "../../../../contract/errors.ts";
 import { kindOfId } from "../../../../contract/ids.ts";
 import { type Operation, OPERATIONS } from "../../../../contract/operations.ts";
 import { kindOfPath, OBJECT_KINDS, resourceOf } from "../../../../contract/resources.ts";
-import type { FieldError, Problem } from "../../../../contract/schemas/problem.ts";
 import { type ApiError, invalidFields, missing } from "../../../domain/api-error.ts";
 import { finalStatus } from "../../../domain/objects.ts";
 import { unknownSnapshot } from "../../../domain/sandbox.ts";
 import { emailTaken } from "../../../domain/users.ts";
 import { assertScope } from "../../../http/authenticate.ts";
-import { exampleProblem, problemExample } from "../../../http/problem.ts";
+import { exampleProblem } from "../../../http/problem.ts";
 import { checkOf, compileQuery } from "../../../http/validate.ts";
 import { sandboxOnly } from "../../dispatch.ts";
 import { LEAK_REPORT_NAME, notAnArray } from "../../leak-reports.ts";
@@ -18,27 +17,12 @@ import { STREAM } from "../../openapi/further-paths.ts";
 /** What the examples depend on. */
 type DescribedOperation = Pick<Operation, "path" | "scope" | "session" | "summary" | "body" | "query">;
 
-/** An error response of an operation. */
-export interface ErrorExample {
-  code: ErrorCode;
-  status: number;
-  title: string;
-  problem: Problem;
-}
-
-/**
- * Returns an example of an operation's error response with this code: the one that the platform itself would return, if
- * its text depends on the operation.
- */
-export function errorExample(code: ErrorCode, operationId: string, id: string, baseUrl: string): ErrorExample {
+/** Returns an example of an operation's error response, as the platform returns it if it depends on the operation. */
+export function errorExample(code: ErrorCode, operationId: string, id: string, baseUrl: string) {
   const operation = [...OPERATIONS, STREAM].find(({ name }) => name === operationId);
-  const thrown = operationId === LEAK_REPORT_NAME ? leakReportError(code) : operation && errorOf(code, operation, id);
-  const problem = thrown === undefined ? exampleProblem(code, baseUrl) : problemExample(thrown, baseUrl);
-  return { code, ...ERRORS[code], problem };
-}
-
-function leakReportError(code: ErrorCode): ApiError | undefined {
-  return code === "invalid_request" ? notAnArray() : undefined;
+  const isReport = operationId === LEAK_REPORT_NAME && code === "invalid_request";
+  const thrown = isReport ? notAnArray() : operation && errorOf(code, operation, id);
+  return { code, ...ERRORS[code], problem: exampleProblem(code, baseUrl, thrown) };
 }
 
 function errorOf(code: ErrorCode, operation: DescribedOperation, id: string): ApiError | undefined {
@@ -76,8 +60,7 @@ function invalidRequest({ body, query }: DescribedOperation): ApiError | undefin
     return thrownBy(() => compileQuery(query)(query && "limit" in query.properties ? "?limit=0" : "?unknown=true"));
   const { required = [], properties } = body as TSchema & { required?: string[]; properties: object };
   const [first = ""] = Object.keys(properties);
-  const errors: FieldError[] = checkOf(body)(required.length > 0 ? {} : { [first]: 0.5 });
-  return invalidFields(errors);
+  return invalidFields(checkOf(body)(required.length > 0 ? {} : { [first]: 0.5 }));
 }
 
 function thrownBy(run: () => unknown): ApiError | undefined {

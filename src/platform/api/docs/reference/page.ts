@@ -26,11 +26,7 @@ import { PROBLEMS_PATH } from "../../../http/problem.ts";
  * operations. They can be read, navigated and printed without scripts. Their script adds the search, a choice of
  * languages and "Try it".
  */
-export function referencePages(
-  document: OpenApiDocument,
-  baseUrl: string,
-  files: SiteFiles,
-): ReadonlyMap<string, string> {
+export function referencePages(document: OpenApiDocument, baseUrl: string, files: SiteFiles) {
   const documents = new Documents(document);
   const groups = groupsOf(documents);
   const pages = groups.map((group, index) => {
@@ -217,11 +213,7 @@ function identitySamples(documents: Documents, baseUrl: string): Sample[] {
   );
 }
 
-function groupSection(
-  documents: Documents,
-  { name, description, operations, areWebhooks }: Group,
-  baseUrl: string,
-): Html {
+function groupSection(documents: Documents, { name, description, operations, areWebhooks }: Group, baseUrl: string) {
   return html`<section class="group">
     <div class="row">
       <div class="text">

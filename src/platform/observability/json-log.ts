@@ -31,7 +31,7 @@ export function createJsonLog(level: LogLevel, write: (line: string) => void) {
   };
   return {
     ...log,
-    activity(activity: Activity) {
+    activity: (activity: Activity) => {
       if (activity.event === "warning") logger.warn(activity);
       else logger.info(activity);
     },

@@ -1,10 +1,12 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { EVENT_TYPES } from "../contract/event-types.ts";
 import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
+import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { inProject } from "../contract/shell-command.ts";
 import { explainedKind } from "../explain/chain.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
+import { useQuery } from "./api/store.ts";
 import { Dialog } from "./components/dialog.tsx";
 import { Icon, iconOf } from "./components/icon.tsx";
 import { showToast } from "./components/toasts.tsx";
@@ -13,6 +15,7 @@ import { advanceBy, NOTHING_TYPED, openCommands, retryTo, SECTIONS, typedAhead }
 import { deliveryTerms } from "./pages/deliveries.tsx";
 import { readTerms } from "./pages/filters.tsx";
 import { type Command, GROUPS, TIME, useDocumentation, useFound, wordsOf } from "./palette-search.ts";
+import { count } from "./format.ts";
 import { visits } from "./recent.ts";
 import { environment, go, hrefOf, route } from "./router.tsx";
 import { showTheme, THEMES } from "./theme.ts";
@@ -59,6 +62,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { current: actions } = useRef(actionsOfPage());
   const { items: known, error } = useEndpoints();
   const endpoints = known ?? [];
+  const { data: statistics, error: uncounted } = useQuery<Statistics>("/v1/statistics");
+  /** The endpoints with something to retry, the worst first. */
+  const undelivered = (statistics?.endpoints ?? [])
+    .flatMap(({ endpoint: id, failed_deliveries: failed, pending }) => {
+      const endpoint = endpoints.find((one) => one.id === id && one.status === "enabled");
+      return endpoint === undefined || failed + pending === 0 ? [] : [{ endpoint, failed, pending }];
+    })
+    .toSorted((a, b) => b.failed - a.failed || b.pending - a.pending);
   const wanted = text.trim();
   const asked = wanted.replace(/^(why|explain)\s+|\s+why\??$/gi, "");
   const found = useFound(/\w:/.test(asked) ? "" : asked);
@@ -88,7 +99,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
           endpoint.status === "disabled" ? "Disabled" : endpoint.health.failing_since === null ? undefined : "Failing",
       } as const;
       return [
-        { ...about, label: name, run: () => go(hrefOf("endpoints", endpoint.id)) },
+        {
+          ...about,
+          aliases: `${about.aliases} endpoint test ping send event enable disable replay`,
+          label: name,
+          run: () => go(hrefOf("endpoints", endpoint.id)),
+        },
         {
           ...about,
           aliases: `${about.aliases} endpoint why nothing failing fails failed broken`,
@@ -103,16 +119,16 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ];
     }),
     ...[
-      { label: "Retry deliveries", to: null },
-      ...endpoints
-        .filter(({ status }) => status === "enabled")
-        .map((endpoint) => {
-          const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
-          return { label: `Retry deliveries to ${name}`, to: { id: endpoint.id, name, failingSince } };
-        }),
-    ].map(({ label, to }): Command => ({
+      ...undelivered.map(({ endpoint, failed, pending }) => {
+        const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
+        const note = failed > 0 ? `${count(failed)} failed` : `${count(pending)} waiting`;
+        return { label: `Retry deliveries to ${name}`, note, to: { id: endpoint.id, name, failingSince } };
+      }),
+      { label: "Retry deliveries", note: undefined, to: null },
+    ].map(({ label, note, to }): Command => ({
       group: "Commands",
       label,
+      note,
       aliases: "failed resend replay send again",
       run: () => {
         // Its outcome is shown there.
@@ -158,27 +174,23 @@ export function Palette({ onClose }: { onClose: () => void }) {
       icon: "docs",
       run: () => location.assign(href),
     })),
-    ...endpoints.map((endpoint): Command => ({
-      group: "Endpoints",
-      icon: "endpoints",
-      label: `Test or ${endpoint.status === "enabled" ? "disable" : "enable"} ${nameOfEndpoint(endpoint)}`,
-      aliases: `send event ping endpoint ${endpoint.status === "enabled" ? "" : "replay retry"}`,
-      run: () => go(hrefOf("endpoints", endpoint.id)),
-    })),
     { group: "Commands", label: `Switch to ${other}`, run: () => go(hrefOf(route.value.page, "", {}, other)) },
     ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];
+  // The same page, as the overview names it.
+  const isShown = (label: string) =>
+    actions.some((one) => one.label === label.replace(/^Explain (.*)/, "Why $1 fails"));
   const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
   const isMatch = ({ label, aliases = "" }: Command) => {
     const searched = `${label} ${aliases}`.toLowerCase();
-    return words.every((word) => searched.includes(word));
+    return words.every((word) => searched.includes(word)) && !(label.startsWith("Explain ") && isShown(label));
   };
   const matching =
     wanted === ""
       ? FIRST_GROUPS.flatMap((name) => all.filter(({ group }) => group === name).slice(0, FIRST_SHOWN))
       : all.filter(isMatch);
-  const commands = [
+  const results = [
     ...idCommands(asked),
     ...cliCommands(wanted),
     ...filterCommands(`${withTerms(wanted)} `, endpoints),
@@ -192,6 +204,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...(found?.commands ?? []),
     ...documented,
   ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group));
+  const isNothing = found !== undefined && found.error === undefined && results.length === 0;
+  const commands: Command[] = isNothing
+    ? [
+        {
+          group: "Objects",
+          label: `Nothing found. Search the deliveries for “${wanted}”`,
+          icon: "search",
+          run: () => go(hrefOf("deliveries", "", { query: wanted })),
+        },
+      ]
+    : results;
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
     onClose();
@@ -200,7 +223,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
   // Enter opens a row of the text as it is now: once those that come before it are found.
   const row = commands[chosen];
   const isBeforeObjects = row !== undefined && GROUPS.indexOf(row.group) < GROUPS.indexOf("Objects");
-  const isFirst = (known ?? error) !== undefined && (isBeforeObjects || found !== undefined);
+  const isFirst =
+    (known ?? error) !== undefined &&
+    (statistics ?? uncounted) !== undefined &&
+    (isBeforeObjects || found !== undefined);
   useLayoutEffect(() => {
     if (!isEntered || !isFirst) return;
     setEntered(false);
@@ -274,7 +300,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ) : (
         commands.length === 0 && (
           <p class="soft" role="status">
-            {found === undefined ? "Searching…" : "Nothing found. Search by email, name, amount or ID."}
+            Searching…
           </p>
         )
       )}
@@ -301,8 +327,9 @@ function idCommands(id: string): Command[] {
 /** A command line of the CLI leads to the page of what it lists or creates; any can be copied. */
 function cliCommands(text: string): Command[] {
   const [, line = ""] =
-    /^(?:npx service-cli |service )?((?:trigger|listen|why|service) .+|[a-z]+ (?:list|create|get)\b.*)$/.exec(text) ??
-    [];
+    /^(?:npx service-cli |service )?((?:trigger|listen|service) .+|why [a-z]{2,4}_\w+|[a-z]+ (?:list|create|get)\b.*)$/.exec(
+      text,
+    ) ?? [];
   if (line === "") return [];
   const [name = "", verb = "", ...rest] = line.split(/\s+/);
   const kind = kindsWith("page").find((known) => (RESOURCES[known] as Resource).command?.name === name);

@@ -133,6 +133,19 @@ it("the list of events scrolls with the page, and its headings are above their c
   }
 });
 
+it("a row stays where it is when it is shown next to its list", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+  await settle("deliveries");
+  const row = page.locator("main [data-row]").first();
+  const { y } = (await row.boundingBox())!;
+  await row.locator("a[data-row-id]").click();
+  await page.getByRole("complementary", { name: "Chosen row" }).waitFor();
+  expect((await row.boundingBox())!.y).toBe(y);
+  await page.getByRole("button", { name: "Filters" }).click();
+  await page.getByLabel("Response").waitFor();
+});
+
 it("the list of endpoints shows the end of each URL at any width, and a customer's page fits 305 pixels", async () => {
   const { page, api } = board;
   const path = "/teams/checkout/environments/staging/webhooks/incoming/orders";

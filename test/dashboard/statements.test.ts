@@ -52,6 +52,7 @@ it("an attempt in progress is neither due nor finished", async () => {
     .locator(".facts")
     .getByText(/\d, after about 20 more attempts$/)
     .waitFor();
+  await page.locator(".trail").getByText("20 more until").waitFor();
   await page.getByRole("button", { name: "Retry now" }).click();
   await page.getByText(/^Retrying now\. If attempt 2 fails, the next one is due about 1 min later\.$/).waitFor();
   await page

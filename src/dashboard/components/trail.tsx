@@ -216,12 +216,12 @@ function outcomeOf({ status_code: code, error, duration_ms: took }: Attempt): st
   return words === "timeout" ? `timeout after ${milliseconds(took)}` : words;
 }
 
-function textOf(delivery: Delivery, [next, ...later]: readonly number[]): string {
+function textOf(delivery: Delivery, planned: readonly number[]): string {
   const { attempts = [], status } = delivery;
   const last = attempts.at(-1);
-  if (next !== undefined)
-    return later.length > PLANNED_SHOWN - 1
-      ? `${later.length - PLANNED_SHOWN + 1} more until ${axisTime(later.at(-1)!, true)}`
+  if (planned.length > 0)
+    return planned.length > PLANNED_SHOWN
+      ? `${count(planned.length)} more until ${axisTime(planned.at(-1)!, true)}`
       : "";
   if (status === "canceled") return "canceled";
   if (last === undefined || stateOf(delivery) === "held") return "waits for its endpoint";

@@ -9,6 +9,7 @@ import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";
 import { Icon } from "./components/icon.tsx";
 import { isUnreachable } from "./components/outage.tsx";
+import { Unknown } from "./components/values.tsx";
 import { clockTime, count, counted, duration, localTime } from "./format.ts";
 import { advanceBy } from "./menu.ts";
 import { hrefOf, Link } from "./router.tsx";
@@ -105,7 +106,9 @@ export function SandboxTime() {
   const ahead = duration(clockOffset.value / 1000);
   return (
     <div class="sandbox-time" role="group" aria-label="Sandbox time">
-      <strong title="Sandbox time">{clockTime(new Date(shown.current).toISOString())}</strong>
+      <strong title="Sandbox time">
+        {clock === undefined ? <Unknown /> : clockTime(new Date(shown.current).toISOString())}
+      </strong>
       <TimeLine />
       {isAdvancing ? (
         <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
@@ -126,9 +129,7 @@ export function SandboxTime() {
         <button
           key={unit}
           type="button"
-          disabled={isAdvancing || isUnreachable.value}
-          // Before the content of each page, they would be stops of Tab; the line of commands has them, too.
-          tabIndex={-1}
+          disabled={clock === undefined || isAdvancing || isUnreachable.value}
           aria-label={`+1 ${unit}: advance the clock ${words}`}
           onClick={() => (advanceBy.value = seconds)}
         >

@@ -94,3 +94,15 @@ it("the request log searches in real time, whatever the sandbox's time is", asyn
   await expect.poll(() => new URL(page.url()).searchParams.get("created_after")! < new Date().toISOString()).toBe(true);
   await page.getByRole("row").filter({ hasText: "/v1/test_clock/advance" }).waitFor();
 });
+
+it("the header shows no time before it knows the sandbox's", async () => {
+  const { page } = board;
+  await page.route("**/v1/test_clock", () => {});
+  await board.restart();
+  const time = page.locator(".bar").getByRole("group", { name: "Sandbox time" });
+  await time.locator("strong .unknown").waitFor();
+  expect(await time.getByRole("button", { name: "+1 h" }).isDisabled()).toBe(true);
+  await page.unrouteAll();
+  await board.restart();
+  await time.getByText(/^\d\d:\d\d:\d\d$/).waitFor();
+});

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
-import { axisTime, count, counted, milliseconds, shortTime } from "../format.ts";
+import { atMost, axisTime, count, counted, shortTime } from "../format.ts";
 
 type Minutes = Statistics["minutes"];
 
@@ -63,7 +63,7 @@ export function AttemptsChart(props: {
                 Failed<span>{count(shown.failed)}</span>
               </span>
               <span>
-                Median<span>{milliseconds(shown.latency_p50_ms)}</span>
+                Median<span>{atMost(shown.latency_p50_ms)}</span>
               </span>
             </>
           )}

@@ -19,7 +19,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { Time, Unknown } from "../../components/values.tsx";
-import { duration, milliseconds, percent } from "../../format.ts";
+import { atMost, duration, percent } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
@@ -298,7 +298,7 @@ function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): strin
 function responseTimeOf({ latency_p50_ms: median, latency_p95_ms: p95 }: Statistics["totals"]): string | undefined {
   if (median === null || p95 === null) return undefined;
   const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; times out after ${LIMITS.deliverySeconds} s` : "";
-  return `${milliseconds(median)} median, ${milliseconds(p95)} p95${limit}`;
+  return `${atMost(median)} median, ${atMost(p95)} p95${limit}`;
 }
 
 /** Whether two secrets are active and for how long, or whether the only one is too old. */

@@ -109,8 +109,14 @@ function follow(key: string): boolean {
     document.querySelector<HTMLElement>(`${place}[data-shortcut=${key}]`),
   );
   const target = found.find((element) => element !== null);
-  target?.click();
-  return target !== undefined;
+  // A page that is an explanation has no link to it.
+  const { page, id } = route.value;
+  const shown = peekedId.value || id;
+  if (target !== undefined) target.click();
+  else if (key === "e" && page !== "why" && shown !== "" && document.querySelector("main .answer"))
+    go(hrefOf("why", shown));
+  else return false;
+  return true;
 }
 
 /** Closes the row next to the list, which has the focus again. */

@@ -28,7 +28,10 @@ function isStarted(starter: ChildProcess): Promise<boolean> {
   });
 }
 
-/** Returns why no browser can be opened here, as a phrase such as `over SSH`; undefined if one probably can. */
+/**
+ * Returns why no browser can be opened here, as a phrase that follows a verb: `over SSH`. Returns undefined if one
+ * probably can.
+ */
 export function whyNoBrowser({
   env,
   platform,

@@ -233,7 +233,9 @@ export class Context {
     return this.#input.readApiKey(this.prompts);
   }
 
-  /** Returns the credential of a connection, which renews itself if it expires. Throws NotSignedInError without one. */
+  /**
+   * Returns the credential of a connection, which renews itself if it can expire. Throws NotSignedInError without one.
+   */
   credentialsOf(connection: Connection): string | CredentialSource {
     const { value } = requireCredential(connection, this);
     return credentialSource(this, value, {

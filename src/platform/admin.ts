@@ -65,7 +65,9 @@ export function signInUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/sign-in/link?token=${token}`;
 }
 
-/** Requests a one-time sign-in link from the process that serves a database. Throws NotServingError without one. */
+/**
+ * Requests a one-time sign-in link from the process that serves a database. Throws NotServingError if there is none.
+ */
 export async function requestSignInLink(database: string): Promise<SignInLink> {
   const access = readAdminFile(database);
   if (access === undefined) throw new NotServingError(`No platform serves ${database}.`);
@@ -115,7 +117,9 @@ function readAdminFile(database: string): AdminAccess | undefined {
   }
 }
 
-/** Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none did. */
+/**
+ * Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none ever did.
+ */
 export async function createSignInLink(settings: DeploymentSettings): Promise<SignInLink> {
   const versions = new Versions(API_VERSIONS);
   const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom, versions });

@@ -22,7 +22,9 @@ export interface DeploymentSettings extends DatabaseSettings {
 /** What all processes of a deployment share, as opened by this one. */
 export type Deployment = Awaited<ReturnType<typeof openDeployment>>;
 
-/** Opens database and secrets; an empty database gets an account. Rejects with StorageOpenError, MasterKeyError. */
+/**
+ * Opens database and secrets. An empty database gets its first account. Rejects with StorageOpenError, MasterKeyError.
+ */
 export async function openDeployment(
   settings: DeploymentSettings,
   { machine, random, versions }: With<"random" | "versions"> & { machine: Clock },

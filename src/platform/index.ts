@@ -1,4 +1,7 @@
-/** The front door of the platform: the command imports nothing else of it. Modules are loaded when called. */
+/**
+ * The front door of the platform: the command imports nothing else of it. What each function needs is loaded when it is
+ * called.
+ */
 export type { DeploymentSettings } from "./deployment.ts";
 export * from "./errors.ts";
 export type { DatabaseStatus } from "./maintenance/check.ts";

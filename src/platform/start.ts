@@ -19,11 +19,17 @@ export interface Platform {
   listenUrl: string;
   /** Set if the database was empty: its first account and keys, never shown again. */
   firstAccount: (Omit<FirstAccount, "linkToken"> & { signInUrl: string }) | undefined;
-  /** Reports that it is not ready and, after a delay for load balancers, finishes what is in flight and closes. */
+  /**
+   * Reports that it is no longer ready and, after some seconds in which a load balancer can notice, accepts nothing
+   * new, finishes what is in flight and closes the database.
+   */
   close(delaySeconds?: number): Promise<void>;
 }
 
-/** Starts the platform. Rejects with StorageOpenError, MasterKeyError, SigningKeysError or the listen error. */
+/**
+ * Starts the platform: configuration, database, domain, HTTP. Rejects with StorageOpenError, MasterKeyError,
+ * SigningKeysError or the listen error.
+ */
 export async function startPlatform(settings: PlatformSettings): Promise<Platform> {
   const versions = new Versions(settings.versions ?? API_VERSIONS);
   const deployment = await openDeployment(settings, {

@@ -221,7 +221,10 @@ function parseBoolean(text: string): boolean {
   throw new UsageError(`update_notices: must be true or false, not "${text}"`);
 }
 
-/** Stored credentials are sent to the addresses that they were stored with, which therefore cannot change. */
+/**
+ * Stored credentials are sent to the addresses that they were stored with, so those cannot change before the
+ * credentials.
+ */
 function changeProfile(
   settings: Settings,
   { globals, env }: Context,

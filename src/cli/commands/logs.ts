@@ -193,7 +193,9 @@ async function runTail(context: Context, { method, path, status, key, reads, own
   });
 }
 
-/** Aligns all columns. Without room, omits the duration, the error and the middle of the path: `why` needs the ID. */
+/**
+ * Aligns all columns. Without room, leaves out the duration, the error, and the middle of the path: `why` needs the ID.
+ */
 function logLine(log: RequestLog, { output: { styles, width } }: Context, cut: typeof cutMiddle): string {
   const time = clockTime(Date.parse(log.created));
   const method = printable(log.method).padEnd(METHOD_WIDTH);

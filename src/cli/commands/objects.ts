@@ -17,7 +17,10 @@ import { createVerb, dashed, exampleFlag, flagOf, type Flags, membersOf, updateV
 import { exampleIdOf, type Resource, resourceFor } from "../resource/resource.ts";
 import { actionVerb, deleteVerb, getVerb, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
 
-/** Returns the command of a resource, with the verbs that its entry in the table of resources has. */
+/**
+ * Returns the command of a resource that is described by its fields in the table of resources, with the verbs that the
+ * resource has.
+ */
 export function objectCommand(kind: ObjectKind): CommandDefinition {
   const { updatable, deletable, actions = {} } = resourceOf(kind);
   const resource = objectResource(kind);

@@ -27,7 +27,10 @@ export function explainAuthorization(error: unknown): unknown {
   return new UserError(message, { hint, code, cause: error });
 }
 
-/** Revokes tokens; a refresh token revokes its session. Returns false if the platform could not be reached. */
+/**
+ * Revokes tokens; a refresh token revokes its whole session. Returns false if the platform could not be reached. Import
+ * this module lazily.
+ */
 export async function revokeTokens(
   context: RequestContext,
   authUrl: string,

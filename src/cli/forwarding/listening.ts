@@ -111,7 +111,9 @@ export class Listening {
     this.#run = asUsage(() => new Run(settings), SignatureError, setup.secretSource ?? "--secret");
   }
 
-  /** Resolves once it has ended as requested; rejects with the reason, or SilentExit with the command's code. */
+  /**
+   * Resolves once it has ended as requested. Otherwise rejects with the reason, or SilentExit with the command's code.
+   */
   async run(): Promise<void> {
     const { display, flags, platform, setup } = this.#options;
     const { signal } = this.#context;

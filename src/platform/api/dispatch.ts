@@ -24,7 +24,10 @@ declare module "fastify" {
   }
 }
 
-/** Registers a route for each operation. Errors have this order: 401, 403, 429, version, invalid requests. */
+/**
+ * Registers a route for each operation. The contract sets the order of errors: 401, 403, 429, version, then invalid
+ * requests.
+ */
 export function registerOperations(
   app: FastifyInstance,
   tools: RunTools & With<"rateLimit" | "clock" | "random" | "baseUrl" | "publicUrl">,

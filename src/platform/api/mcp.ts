@@ -36,7 +36,10 @@ export interface McpExchange {
 /** Loads the MCP server, which is large and a client of the API: the platform only knows how to call it. */
 export type LoadMcp = () => Promise<(exchange: McpExchange) => Promise<void>>;
 
-/** Serves MCP over Streamable HTTP without sessions, to which GET and DELETE belong: `POST /mcp` as the API. */
+/**
+ * Serves MCP over Streamable HTTP, without sessions: `POST /mcp` with the same credentials as the API. GET and DELETE
+ * belong to sessions, so they get 405.
+ */
 export function registerMcp(
   app: FastifyInstance,
   tools: With<"baseUrl" | "publicUrl" | "versions" | "clientAddress" | "rateLimit">,
@@ -114,7 +117,10 @@ function sendHeaders(reply: FastifyReply): void {
   }
 }
 
-/** Connects to this process's server without a socket: calls are authenticated, limited and logged as the client's. */
+/**
+ * Connects to the server of this process without a socket, so that calls are authenticated, limited and logged as those
+ * of any client. The server sees the address of the MCP client.
+ */
 class InProcessAgent extends Agent {
   readonly #server: Server;
   readonly #address: string | undefined;

@@ -172,7 +172,10 @@ interface PreparedWrite<One> extends Omit<IsolatedWrite<One>, "isolation" | "wri
 
 /** Work that takes longer than a transaction: begun in one, under the request's key, and followed after its commit. */
 interface LongWork<One> {
-  /** Starts the work. `reference` names it; at `createdAt` its Idempotency-Key begins to age (environment's time). */
+  /**
+   * Starts the work, which continues in the background. `reference` names it; `createdAt` is when its Idempotency-Key
+   * begins to age, in the environment's time.
+   */
   begin: (call: One, tx: Transaction) => Promise<{ reference: number; createdAt: number }>;
   /** Returns the state of the work. Called again for each repeated request. */
   follow: (call: One, reference: number) => Promise<{ isDone: boolean; body: ResponseBody }>;

@@ -96,7 +96,10 @@ export async function claimDue(
 
 export const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
 
-/** Claims an endpoint's deliveries due by a time of its environment, each attempted then, but not before `now`. */
+/**
+ * Claims an endpoint's deliveries that are due by a time of its environment. Each is attempted when it is due, but not
+ * before `now`, the environment's time.
+ */
 export async function claimAt(
   tx: Transaction,
   claimant: Claimant,

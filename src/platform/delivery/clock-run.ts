@@ -34,7 +34,10 @@ const UNSENT_PAUSE_MILLISECONDS = 1000;
 /** How long a stop keeps trying to record the last outcomes. */
 const GIVE_UP_MILLISECONDS = 2000;
 const MAX_END = 250;
-/** Due deliveries that cannot be claimed for this long are left to the worker: another process holds them. */
+/**
+ * Deliveries that are due but cannot be claimed for this long are left to the worker, because another process holds
+ * them.
+ */
 const EMPTY_MILLISECONDS = 1000;
 
 /** The result of one transaction of the run. */
@@ -147,7 +150,10 @@ export class ClockRun {
     );
   }
 
-  /** Records finished attempts and begins due ones. Returns undefined if they could not be recorded: call again. */
+  /**
+   * Records finished attempts and begins due ones. Returns undefined if the database could not record them: then call
+   * again.
+   */
   async #step(): Promise<Step | undefined> {
     const { background, report } = this.#tools;
     const finished = this.#finished.splice(0);

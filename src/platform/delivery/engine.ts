@@ -65,7 +65,10 @@ const BULK_PAUSE_MILLISECONDS = 5;
 /** The dependencies of bulk operations. */
 type BulkTools = With<"database" | "clock" | "log" | "background" | "time" | "versions">;
 
-/** Runs bulk operations, a slice of each in turn. Any process continues those it finds, one process at a time. */
+/**
+ * Runs bulk operations, a slice of each in turn. They are rows of the database: any process that finds one continues
+ * it, one process at a time.
+ */
 function createBulkRunner(tools: BulkTools): Periodic {
   return new Periodic(tools, BULK_POLL_MILLISECONDS, async (signal) => {
     let hasMore = true;
@@ -94,7 +97,10 @@ function runSlice(tools: BulkTools, environment: number, id: string): Promise<bo
 const CHECK_MILLISECONDS = 60_000;
 const CHECKED_ROWS = 250;
 const READ_COMMITTED: WriteOptions = { isolation: "read committed" };
-/** No retry waits longer. Anything due later was scheduled by a clock that was set back since. */
+/**
+ * No retry waits longer than this, with some margin. Anything due later was scheduled by a clock that was set back
+ * since.
+ */
 const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
 /** A first attempt is due at once. One that is due within this time needs no correction. */
 const SOON_MILLISECONDS = 60_000;

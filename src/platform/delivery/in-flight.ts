@@ -5,7 +5,10 @@ import type { DeliverySender, Finished, Job } from "./sender.ts";
 import type { EventBodies } from "./event-bodies.ts";
 import type { EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
 
-/** A delivery begins this soon or is released: later its endpoint's URL and secrets may be outdated. */
+/**
+ * A delivery that waits for a slot begins this soon or is released: later its endpoint's URL and secrets may be
+ * outdated.
+ */
 const AHEAD_MILLISECONDS = 1000;
 /** A claimed delivery begins this soon or is released: an attempt that begins later may outlast its lease. */
 const FRESH_MILLISECONDS = LEASE_MILLISECONDS - LIMITS.deliverySeconds * 1000;
@@ -101,7 +104,9 @@ export class InFlight {
     this.#cancelPause?.();
   }
 
-  /** Takes back what waited too long for a slot (all of it once stopped), and what could not be sent. */
+  /**
+   * Takes back deliveries that waited too long for a slot (all of them once stopped), and those that could not be sent.
+   */
   takeStale(): Job[] {
     const stale = this.#unsent.splice(0);
     for (const queue of this.#tools.queues.all()) {

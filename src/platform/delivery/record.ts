@@ -37,7 +37,10 @@ class LateOutcomesError extends Error {
   override name = "LateOutcomesError";
 }
 
-/** Writes a unit that records finished attempts. If some are late, it is rolled back and runs without them. */
+/**
+ * Writes a unit of work that records finished attempts. If some are late, the unit is rolled back and runs again without
+ * them, so that they change nothing at all.
+ */
 export async function writeAttempts<Result>(
   { background, database }: With<"background" | "database">,
   task: BackgroundTask,

@@ -5,9 +5,15 @@ import type { Address } from "./dns.ts";
 
 /** The rules about what deliveries may reach. */
 export interface TargetGuard {
-  /** Returns why a URL's host can never be delivered to. A name is judged by its addresses at each connection. */
+  /**
+   * Returns why a URL's host can never be delivered to, or undefined. A name is judged by its addresses at each
+   * connection.
+   */
   readonly blockReason: (url: URL) => string | undefined;
-  /** Opens a connection to an address that was checked; otherwise it fails with BlockedTargetError. */
+  /**
+   * Opens a connection for deliveries, only to an address that was checked. Otherwise the connection fails with
+   * BlockedTargetError.
+   */
   readonly connect: (url: URL) => Socket;
 }
 
@@ -17,7 +23,10 @@ export class BlockedTargetError extends Error {
   readonly code = "EBLOCKED";
 }
 
-/** IPv4 ranges that are not public (IANA's special-purpose registry), and an Azure address that looks public. */
+/**
+ * IPv4 ranges that are not on the public internet (IANA's special-purpose registry), and one address of Azure that
+ * looks public.
+ */
 const BLOCKED_IPV4: readonly [network: string, bits: number, what: string][] = [
   ["0.0.0.0", 8, "this host"],
   ["10.0.0.0", 8, "private"],
@@ -37,7 +46,9 @@ const BLOCKED_IPV4: readonly [network: string, bits: number, what: string][] = [
   ["240.0.0.0", 4, "reserved or broadcast"],
 ];
 
-/** Public IPv6 is only 2000::/3: mapped, translated, unique local and link-local ranges need no entries. */
+/**
+ * Public IPv6 is only 2000::/3, so mapped, translated (64:ff9b::), unique local and link-local ranges need no entries.
+ */
 const PUBLIC_IPV6: readonly [network: string, bits: number] = ["2000::", 3];
 const BLOCKED_IPV6: readonly [network: string, bits: number, what: string][] = [
   ["2001::", 23, "reserved for protocols, Teredo among them"],

@@ -13,7 +13,10 @@ const POLL_MILLISECONDS = 500;
 /** How often a request checks whether another process has finished the advance. */
 const WATCH_MILLISECONDS = 100;
 
-/** Moves the clocks of sandboxes. An advance is a row: any process that finds it without a holder continues it. */
+/**
+ * Moves the clocks of sandboxes. An advance is a row in the database, so it survives the process that began it: any
+ * process that finds it without a holder continues it.
+ */
 export class TestClockAdvancer {
   readonly #tools: DeliveryTools;
   readonly #periodic: Periodic;

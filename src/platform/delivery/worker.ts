@@ -25,7 +25,9 @@ import {
 } from "./record.ts";
 import { InFlight } from "./in-flight.ts";
 
-/** The queue is checked this often without a notification: those between processes may get lost. */
+/**
+ * The queue is checked this often even without a notification, because notifications between processes may get lost.
+ */
 const POLL_MILLISECONDS = 250;
 /**
  * Time between the starts of turns, so that work accumulates to share a commit, unless the worker would be idle: the
@@ -195,7 +197,10 @@ export class DeliveryWorker {
     );
   }
 
-  /** Returns true if a stop no longer waits for outcomes that cannot be recorded: the next start repeats them. */
+  /**
+   * Returns true if a stop no longer waits for outcomes that cannot be recorded. They are attempted again after the
+   * next start.
+   */
   #mayGiveUp(): boolean {
     if (this.#inFlight.idle) return true;
     if (this.#inFlight.isSending) return false;

@@ -78,7 +78,10 @@ export function missing(kind: IdKind, id: string): never {
   );
 }
 
-/** Returns the row that `find` reads by an ID. Throws ApiError `not_found` without one, or if the ID is malformed. */
+/**
+ * Returns the row that `find` reads by an ID. Throws ApiError `not_found` if the text is not an ID of the kind, or
+ * there is no row.
+ */
 export async function existing<Row>(kind: IdKind, id: string, find: () => Promise<Row | undefined>): Promise<Row> {
   assertId(kind, id);
   return (await find()) ?? missing(kind, id);

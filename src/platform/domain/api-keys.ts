@@ -173,7 +173,9 @@ interface Bounds {
   expiresAt: number | null;
 }
 
-/** The credential that creates a key. An access token has neither ranges nor expiry: the key is its user's. */
+/**
+ * The credential that creates a key. An access token has neither ranges nor expiry, since the key belongs to its user.
+ */
 interface Creator extends Bounds {
   credential: { id: string };
   user: { id: string } | null;

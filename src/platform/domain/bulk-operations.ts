@@ -21,7 +21,10 @@ import type { PartOf, Transaction } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { endpointRows } from "../storage/webhook-endpoints.ts";
 
-/** How many objects a slice reads, and rows it writes before its last object: few enough not to delay requests. */
+/**
+ * Maximum number of objects that one slice reads, and of rows that it writes before its last object: few enough not to
+ * delay other requests.
+ */
 const MAX_SCANNED = 500;
 const MAX_WRITTEN = 100;
 /** Sent to one endpoint, so that others do not miss it. */
@@ -30,7 +33,10 @@ const PING = "webhook_endpoint.ping";
 /** Of an operation on missed events, with what the endpoint subscribed to when it was created. */
 type StoredFilters = BulkFilters & { subscriptions?: string[] };
 
-/** Creates an operation on all objects that match now; `dry_run` only counts them. Throws ApiError. */
+/**
+ * Creates an operation on all objects that match now. With `dry_run` it is only counted and not stored. Throws ApiError
+ * `invalid_request`.
+ */
 export async function createBulkOperation(
   context: RequestContext,
   type: BulkType,

@@ -77,7 +77,8 @@ export async function deliveriesOfNamed(
 }
 
 /**
- * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of retries. Throws ApiError
+ * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of
+ * retries. Throws ApiError
  * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
  */
 export async function retryDelivery(context: RequestContext, id: string): Promise<Delivery> {

@@ -116,7 +116,9 @@ export async function getEvent(queries: Queries, tenant: Tenant, id: string): Pr
   return await existing("event", id, () => findEvent(queries, tenant.environment, id));
 }
 
-/** How long a page waits for transactions in flight, in steps: the caller's own event is listed after theirs. */
+/**
+ * How long a page waits for transactions in flight, in steps. The caller's own event may only be listed after theirs.
+ */
 const WAITS_MS = [2, 4, 8, 16, 32, 64];
 
 export async function pageOfEvents(queries: Queries, clock: Clock, page: PageRequest, filters: EventListQuery) {

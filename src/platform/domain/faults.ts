@@ -100,7 +100,10 @@ function isMatch(pattern: string, path: string): boolean {
   });
 }
 
-/** Returns the first fault that matches a request, and counts it: none applies more often than its limit. */
+/**
+ * Returns the first fault that matches a request, and counts it. Even with several processes, no fault applies more
+ * often than its limit.
+ */
 export async function faultFor(
   { database, random }: With<"database" | "random">,
   { environment }: Tenant,

@@ -75,9 +75,14 @@ function toOAuthApp(row: ListedApp, tenant: Tenant): OAuthApp {
 }
 
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
-/** Names, IPv4 and IPv6 addresses. URLs also allow `;` and `,` in a host, which end a directive of the CSP. */
+/**
+ * Names, IPv4 and IPv6 addresses. URLs allow more characters in a host, such as `;` and `,`, which end a directive of
+ * the CSP.
+ */
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
-/** A redirect to an address of this machine, whose port may vary (RFC 8252 7.3); `localhost` is a name. */
+/**
+ * A redirect to an address of this machine, whose port may vary (RFC 8252 7.3). `localhost` is a name, not an address.
+ */
 const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
 
 /**

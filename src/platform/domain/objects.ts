@@ -104,7 +104,10 @@ export async function removeObject(context: RequestContext, kind: ObjectKind, id
   return { id, object: kind, deleted: true as const };
 }
 
-/** Moves an object to the action's status, and emits its event. Throws ApiError `not_found`, `invalid_transition`. */
+/**
+ * Moves an object from its initial status to the action's, and emits the event of that status. Throws ApiError
+ * `not_found`, and `invalid_transition` if it has a final status already.
+ */
 export async function actOnObject(
   context: RequestContext,
   kind: ObjectKind,
@@ -269,7 +272,10 @@ function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): R
   return previous;
 }
 
-/** Throws ApiError if the row refers to an object that does not exist, unless `before` did, too. */
+/**
+ * Throws ApiError `invalid_request` if the row refers to an object that does not exist. Unchanged references of
+ * `before` are not checked again.
+ */
 async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRow, before?: ObjectRow): Promise<void> {
   for (const [name, field] of inputFieldsOf(kind)) {
     const column = columnOf(name, field);

@@ -8,7 +8,10 @@ export interface PasswordCost {
   p: number;
 }
 
-/** 32 MiB and about 200 ms per hash: of the settings that OWASP considers equal, one that needs little memory. */
+/**
+ * 32 MiB and about 200 ms per hash: among the settings that OWASP considers equal, one that needs little memory at
+ * once.
+ */
 const COST: PasswordCost = { logN: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;

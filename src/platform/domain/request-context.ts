@@ -38,7 +38,10 @@ export interface Caller {
     prefix: string;
     last4: string;
   };
-  /** The credential's owner, the same after a refresh: a key, a grant with its scopes, or a user. */
+  /**
+   * The owner of the credential, which stays the same when a token is refreshed: a key, a grant with its scopes, or a
+   * user.
+   */
   principal: string;
   user: { id: string; email: string } | null;
   /** Set for a signed-in user. */
@@ -46,7 +49,10 @@ export interface Caller {
   scopes: readonly Scope[];
   /** CIDR ranges that the key is limited to; empty for none, and for access tokens. */
   ipAllowlist: readonly string[];
-  /** When the key expires, on its environment's clock; null for never, and for access tokens. */
+  /**
+   * When the key expires, on its environment's clock; null for never, and for access tokens, which their user can
+   * renew.
+   */
   expiresAt: number | null;
   /** True if its requests may get faults of the sandbox. */
   hasFaults: boolean;

@@ -44,7 +44,10 @@ const NOTHING_STORED: RequestExchange = {
 /** Query and bodies show what their operation shows. */
 const HIDDEN = { query: null, request_body: null, response_body: null };
 
-/** Returns a request with its content and events. `missingScope` returns what the caller lacks to see its bodies. */
+/**
+ * Returns a request with its headers and bodies, and the events that it caused. `missingScope` returns what the caller
+ * lacks to see its bodies. Throws ApiError.
+ */
 export async function getRequestLog(
   queries: Queries,
   tenant: Tenant,

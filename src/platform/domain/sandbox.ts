@@ -50,7 +50,10 @@ export async function copySnapshot(tools: CopyTools, tenant: Tenant, name: strin
   return { of: id, copy: await copyState(tools, tenant, tools.database, id), objects, clock_offset };
 }
 
-/** As `resetSandbox`. Throws SandboxResetError if the snapshot was replaced since, `not_found` if it was deleted. */
+/**
+ * Starts a sandbox again with the copy of a snapshot. As `resetSandbox`; throws SandboxResetError if the snapshot was
+ * replaced since, and ApiError `not_found` if it was deleted.
+ */
 export async function restoreSnapshot(
   tx: Transaction,
   tenant: Tenant,
@@ -114,7 +117,10 @@ async function replaceable(queries: Queries, tenant: Tenant, name: string): Prom
   );
 }
 
-/** Copies an environment a slice at a time, so that no request waits for all. Retention removes an unfinished copy. */
+/**
+ * Copies the objects and endpoints of an environment, a slice at a time, so that no other request waits for all of them.
+ * Returns the number of the copy. One that is not finished in time is removed by retention.
+ */
 async function copyState(tools: CopyTools, tenant: Tenant, source: Queries, environment: number): Promise<number> {
   const { database, clock, assertTime } = tools;
   const size = new SliceSize(database.dialect, clock);

@@ -31,7 +31,10 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
 /** Dependencies for creating an invitation. */
 export type InviteTools = SecretTools & With<"clock" | "newId" | "baseUrl">;
 
-/** Adds a member without a password, with a link to choose one that replaces an earlier one. Throws ApiError. */
+/**
+ * Adds a member without a password, and the link to choose one. A member who has not joined yet gets a new link, and the
+ * earlier one stops working. Throws ApiError `email_taken`.
+ */
 export async function inviteUser(tx: Transaction, tools: InviteTools, accountId: string, email: string): Promise<User> {
   const now = tools.clock.now();
   const created: UserRow = {
@@ -62,7 +65,9 @@ export function emailTaken(): ApiError {
 
 const MAX_KEYS_LISTED = 100;
 
-/** Removes a member, and lists the keys that they created. Throws ApiError for owners and unknown users. */
+/**
+ * Removes a member, and lists the keys that they created. Owners cannot be removed; users of other accounts are a 404.
+ */
 export async function removeUser(tx: Transaction, accountId: string, id: string, now: number): Promise<DeletedUser> {
   assertId("user", id);
   if (!(await deleteMember(tx, accountId, id))) missing("user", id);

@@ -3,7 +3,10 @@ import { isRecord } from "../../contract/json.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Converts between versions, one by one: the platform itself only knows the newest shapes. */
+/**
+ * Converts between all supported versions. The platform itself only knows the newest shapes: requests of an older
+ * version are upgraded version by version, and responses are downgraded.
+ */
 export class Versions {
   /** Oldest first. */
   readonly dates: readonly string[];
@@ -27,7 +30,10 @@ export class Versions {
     return upgraded;
   }
 
-  /** Returns a response's body in a version's shape, or the same value. Events keep the shape of their creation. */
+  /**
+   * Returns a response's body in a version's shape, or the same value if nothing differs. Events keep the shape they
+   * were created in.
+   */
   response(date: string, body: object): object {
     if (date === this.latest) return body;
     const { object, data } = body as { object?: unknown; data?: unknown };

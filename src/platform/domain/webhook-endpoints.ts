@@ -71,7 +71,10 @@ export async function createEndpoint(context: RequestContext, input: WebhookEndp
   return { ...toEndpoint(row, context.tenant), secret };
 }
 
-/** Changes the given fields. Deliveries wait while the endpoint is disabled, until their 3 days are over. */
+/**
+ * Changes the given fields. A disabled endpoint's pending deliveries wait until it is enabled, or until their 3 days
+ * are over.
+ */
 export async function changeEndpoint(
   context: RequestContext,
   id: string,
@@ -157,7 +160,9 @@ export async function removeEndpoint(context: RequestContext, id: string) {
   return { id, object: "webhook_endpoint" as const, deleted: true as const };
 }
 
-/** Gives the endpoint a new secret, shown only now. Until the overlap is over, the old one signs too. */
+/**
+ * Gives the endpoint a new secret, which only this response shows. Until the overlap is over, the old one signs too.
+ */
 export async function rotateSecret(
   context: RequestContext,
   id: string,

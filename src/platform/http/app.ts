@@ -150,7 +150,9 @@ function noCompiler(): never {
 /** Headers of which Node takes the first, or joins all, if they are repeated. */
 const SINGLE_HEADERS = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
-/** Rejects what Fastify accepts and the contract does not: no Host, and bodies that are not plain JSON. */
+/**
+ * Rejects what Fastify accepts and the contract does not: requests without a Host, and bodies that are not plain JSON.
+ */
 function rejectRequest(request: IncomingMessage, publicHost: string | undefined) {
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
   const misdirected = problemOfHost(request, publicHost);

@@ -18,7 +18,10 @@ export function trustOf(proxies: readonly AddressRange[]): (address: string | un
   };
 }
 
-/** X-Forwarded-For of a trusted proxy is read from its end: each appends what it saw; the rest may be forged. */
+/**
+ * X-Forwarded-For counts only if the peer is a trusted proxy, and is read from its end: each trusted proxy appends the
+ * address that it saw, and anything before may be forged.
+ */
 export function createClientAddress(proxies: readonly AddressRange[]): ClientAddress {
   const isTrusted = trustOf(proxies);
   return (request) => {

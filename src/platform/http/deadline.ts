@@ -12,8 +12,9 @@ declare module "fastify" {
 }
 
 /**
- * Responds 503 to requests that take longer than this, not counting the time in which their bodies arrive. Connections
- * that a handler takes over, such as streams, have limits of their own. Fastify's `handlerTimeout` ends with the body.
+ * Responds 503 to requests that take longer than this, whatever they wait for, not counting the time in which their
+ * bodies arrive. Connections that a handler takes over, such as streams, have limits of their own. Fastify's
+ * `handlerTimeout` ends with the body of a request.
  */
 export function setDeadlines(app: FastifyInstance, clock: Clock, seconds: number): void {
   app.decorateRequest("deadline", null);

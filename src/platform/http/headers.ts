@@ -12,7 +12,10 @@ import { LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 const WHOLE_SECONDS = { type: "integer", minimum: 0 };
 const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 
-/** The API's response headers, by name in the OpenAPI document, readable by other origins; `always` on all of them. */
+/**
+ * Every response header of the API, by its name in the OpenAPI document. Pages of other origins may read all of them.
+ * Responses have those with `always`.
+ */
 export const RESPONSE_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
@@ -82,7 +85,9 @@ export function commonHeaders(
   };
 }
 
-/** Returns the version of a request: its header's, or the account's. Throws ApiError `unsupported_version`. */
+/**
+ * Returns the version of a request: its header's, or the account's pinned one. Throws ApiError `unsupported_version`.
+ */
 export function versionOf(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
   const header = headers[HEADERS.version.toLowerCase()];
   const version = versionOfResponse(versions, headers, pinned);

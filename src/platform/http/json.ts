@@ -35,7 +35,10 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** Checks each token by character codes, several times faster than by patterns. JSON.parse checks the grammar. */
+/**
+ * Checks each token once, by character codes, which is several times faster than regular expressions. JSON.parse checks
+ * the grammar, so text that is not JSON may pass.
+ */
 function assertStrict(text: string): void {
   const control = text.search(CONTROL);
   if (control !== -1) fail("The body contains a control character", control);

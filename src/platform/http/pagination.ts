@@ -27,7 +27,10 @@ export function encodeCursor(vault: Vault, scope: CursorScope, position: string)
   return Buffer.concat([vault.tag(signedText(scope, position)), Buffer.from(position)]).toString("base64url");
 }
 
-/** Returns the position that a cursor holds. Throws ApiError `invalid_cursor` if it is another list's, or edited. */
+/**
+ * Returns the position that a cursor holds. Throws ApiError `invalid_cursor` if it was edited or created for another
+ * list.
+ */
 export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): string {
   const bytes = Buffer.from(cursor, "base64url");
   const position = bytes.subarray(TAG_BYTES).toString("utf8");

@@ -39,7 +39,9 @@ const UNCHANGED = "The database is unavailable; nothing was changed.";
 export const UNCERTAIN =
   "The change may or may not have been made. A request with an Idempotency-Key can be retried safely.";
 
-/** Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed. */
+/**
+ * Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed to the caller.
+ */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
@@ -61,7 +63,10 @@ interface BrokenRequest {
 /** The first byte of a TLS ClientHello. */
 const TLS_HANDSHAKE = 0x16;
 
-/** How long a rejected client may take to read the reason before its socket is closed. */
+/**
+ * How long a rejected client may take to read the reason. Then its socket is closed, whether or not it closes its own
+ * side.
+ */
 const LINGER_MILLISECONDS = 2000;
 
 /** Responds on the bare socket with problem details to what Node's HTTP parser rejects before there is a request. */

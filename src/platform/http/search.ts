@@ -28,7 +28,10 @@ function normalized(text: string): string {
 
 const SLICE_LENGTH = 32 * 1024;
 
-/** Returns a test for JSON text that `matcherOf` may accept: it excludes most, in a fraction of the time of parsing. */
+/**
+ * Returns a test for JSON text, which is true if `matcherOf` may accept its values. It excludes most texts, and takes a
+ * fraction of the time of parsing a large one.
+ */
 export function candidateMatcherOf(query: string, named = NONE): (json: string) => boolean {
   const ids = idsOf(query);
   if (ids.length > 1) {

@@ -11,7 +11,10 @@ const behind = new Map<Reader, number>();
 let total = 0;
 let onRead = () => {};
 
-/** Records a client's unread bytes. If all have too many, cuts those behind for longest, which loses nothing. */
+/**
+ * Records how many bytes a client has not read. If they are too many for all clients together, cuts those that have been
+ * behind for longest: others continue, and nothing is lost.
+ */
 export function recordUnread(reader: Reader, bytes: number): void {
   total += bytes - (behind.get(reader) ?? 0);
   if (bytes === 0) behind.delete(reader);

@@ -35,7 +35,9 @@ export interface Outcome {
   isResend?: true;
 }
 
-/** Outcomes within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows. */
+/**
+ * Outcomes that arrive within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows.
+ */
 const GATHER_MILLISECONDS = 25;
 /** This many are recorded without waiting. */
 const MAX_GATHER = 512;

@@ -86,7 +86,9 @@ export function registerEventStream(app: FastifyInstance, tools: StreamTools, au
   });
 }
 
-/** The last event that a reconnecting client has received, which precedes where its first connection began. */
+/**
+ * The last event that a reconnecting client has received. It takes precedence over where its first connection began.
+ */
 function lastEventId(headers: IncomingHttpHeaders): string | undefined {
   const id = headers[LAST_EVENT_ID.toLowerCase()];
   if (id === undefined || id === "") return undefined;

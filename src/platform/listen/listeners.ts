@@ -70,7 +70,10 @@ export interface Listener {
 /** Closed connections that are remembered, one of each listener. */
 const MAX_ENDED = 1000;
 
-/** Records which listeners of this process are in use and, if several share the database, how many connections. */
+/**
+ * Tracks who listens: records in the database that the listeners of this process are in use and, if several processes
+ * share it, how many connections each of them has.
+ */
 export class ListenerRegistry {
   readonly #tools: ListenerTools;
   readonly #process: string;
@@ -113,7 +116,10 @@ export class ListenerRegistry {
     return others + (await this.#countElsewhere(this.#tools.database, environment));
   }
 
-  /** Counts an environment's connections in any process; with an event type, this process's only if they subscribe. */
+  /**
+   * Returns how many connections listen to an environment, in any process. With an event type, those of this process
+   * count only if they subscribe to it.
+   */
   async count(queries: Queries, environment: number, type?: string): Promise<number> {
     const own = [...this.#listeners].filter(
       ({ tenant, subscriptions }) =>
@@ -160,7 +166,9 @@ export class ListenerRegistry {
     return [...this.#listeners].filter(({ tenant }) => tenant.environment === environment).length;
   }
 
-  /** Reports how many listen to an environment. Later changes are reported together. Never rejects. */
+  /**
+   * Reports how many listen to an environment. Changes made meanwhile are reported afterwards, together. Never rejects.
+   */
   #report(environment: number): Promise<void> {
     this.#unreported.add(environment);
     this.#sending ??= this.#sendReports().finally(() => (this.#sending = undefined));

@@ -300,7 +300,10 @@ export function cursorOf({ id }: LogPosition): string {
   return id ?? lowestIdAt("event", 0);
 }
 
-/** Parses `after`: an ID, the lowest one of a time, `now`, or `-<seconds>`. Throws ApiError. */
+/**
+ * Parses `after`: an ID from the log, `now`, or `-<seconds>`. A time may also be given as the lowest ID of that time.
+ * Throws ApiError.
+ */
 export async function findStart(
   queries: Queries,
   environment: number,

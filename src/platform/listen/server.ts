@@ -147,7 +147,9 @@ export function createListenServer(
   };
 }
 
-/** A plain request to this path is one whose upgrade a proxy has removed, which a 404 would not reveal. */
+/**
+ * A plain request to this path is a WebSocket request whose upgrade a proxy has removed. A 404 would not reveal that.
+ */
 export function registerLostUpgrade(app: FastifyInstance): void {
   app.get(LISTEN_PATH, () => {
     throw new ApiError(

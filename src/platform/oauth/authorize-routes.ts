@@ -41,7 +41,10 @@ class AuthorizationError extends OAuthError {
   }
 }
 
-/** Parses the query. Throws PageError until the redirect URI is known to be valid, then AuthorizationError. */
+/**
+ * Parses the query of `/oauth/authorize`. Throws PageError until the redirect URI is known to be valid,
+ * AuthorizationError from then on.
+ */
 async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
   const client = await lookUpClient(database, parameters.get("client_id"));
@@ -66,7 +69,10 @@ async function readAuthorizationRequest(database: Database, url: string): Promis
   }
 }
 
-/** Returns the redirect of a response, with `iss` for clients of several servers (RFC 9207). */
+/**
+ * Returns the redirect that carries a response, with `iss` so that a client of several servers knows the issuer (RFC
+ * 9207).
+ */
 function redirectWith(redirectUri: string, issuer: string, parameters: Record<string, string | undefined>): string {
   const pairs = Object.entries({ ...parameters, iss: issuer }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,

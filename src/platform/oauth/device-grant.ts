@@ -200,7 +200,10 @@ export async function authorizeDevice(tools: GrantTools, baseUrl: string, client
   };
 }
 
-/** Handles a device's poll: returns tokens to a single poll after the approval, and throws the reason until then. */
+/**
+ * Handles a device's poll: returns tokens to a single poll once the user has allowed it, and throws the reason until
+ * then.
+ */
 export async function pollDevice(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenResponse> {
   const { database, vault, clock } = tools;
   const code = form.get("device_code");

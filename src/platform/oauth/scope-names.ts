@@ -5,7 +5,10 @@ import { OAuthError } from "./oauth-error.ts";
 /** OAuth names of the scopes. */
 export const SCOPE_NAMES: readonly string[] = SCOPES.map(oauthScopeName);
 
-/** Parses `read_customers write_orders` into scopes in the contract's order. Throws OAuthError `invalid_scope`. */
+/**
+ * Parses `read_customers write_orders`. Returns each scope once, in the contract's order. Throws OAuthError
+ * `invalid_scope`.
+ */
 export function parseScopeNames(text: string | undefined): Scope[] {
   const names = new Set((text ?? "").split(" ").filter((name) => name !== ""));
   if (names.size === 0) throw new OAuthError("invalid_scope", `Name the requested scopes: ${SCOPE_NAMES.join(" ")}`);

@@ -22,7 +22,10 @@ export type BackgroundTask = (typeof BACKGROUND_TASKS)[number];
 const LOG_AGAIN_MILLISECONDS = 3_600_000;
 const MAX_CAUSES = 1000;
 
-/** Isolates tenants and rows: what throws for one is counted, logged once an hour, and does not stop the next. */
+/**
+ * Isolates tenants and rows in background work: what throws for one is counted, logged once an hour per cause, and does
+ * not stop the next one.
+ */
 export class BackgroundWork {
   readonly #clock: Clock;
   readonly #log: Log;

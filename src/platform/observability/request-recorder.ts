@@ -18,7 +18,9 @@ const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;
 /** A few megabytes. If a database rejects writes for longer, entries are lost. */
 const MAX_WAITING = 20_000;
-/** Characters of waiting headers and bodies. Above the first limit only those of errors are stored. */
+/**
+ * Maximum characters of waiting headers and bodies. Above it, only those of errors are stored, up to the second limit.
+ */
 const MAX_DETAILS = 1024 * 1024;
 const MAX_DETAILS_OF_ERRORS = 4 * MAX_DETAILS;
 const FORBIDDEN = 403;

@@ -7,7 +7,10 @@ import type { With } from "../tools.ts";
 const COARSENESS_MS = 60_000;
 const COLLECT_MS = 1000;
 
-/** Records when keys and sessions were last used, once a minute for each, and those of a second together. */
+/**
+ * Records when keys and sessions were last used, without a write per request: once a minute for each, and those of a
+ * second together.
+ */
 export class KeyUsage {
   readonly #tools: With<"database" | "clock" | "log">;
   readonly #pending = new Map<string, number>();

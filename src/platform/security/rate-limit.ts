@@ -52,7 +52,10 @@ export class RateLimit {
     this.#failedAuthentications = createLimiter("failed_authentications", FAILED_AUTHENTICATIONS);
   }
 
-  /** Counts a request with a valid credential; the response says what is left. Throws ApiError `rate_limited`. */
+  /**
+   * Counts a request with a valid and sufficient credential. The response says what is left, even if the request is
+   * rejected. Throws ApiError `rate_limited`.
+   */
   async take(credentialId: string, setHeader: (name: string, value: string) => unknown): Promise<void> {
     const { wait, left } = await this.#requests.take(credentialId);
     const refill = Math.ceil((this.#limits.burst - left) / this.#limits.perSecond);
@@ -60,7 +63,10 @@ export class RateLimit {
     if (wait > 0) throw tooMany("The credential exceeded its rate limit", wait);
   }
 
-  /** Counts a rejected credential if it is well-formed: others cannot be guesses. Throws ApiError `rate_limited`. */
+  /**
+   * Counts a rejected credential. A missing or malformed one is always a 401; only well-formed ones could be guesses.
+   * Throws ApiError `rate_limited`.
+   */
   async countRejection(request: IncomingMessage, address: string | undefined): Promise<void> {
     const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (parseCredential(credential) === undefined) return;
@@ -91,7 +97,9 @@ export class LocalLimiter {
   readonly #refillMs: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `elapsed` is monotonic: after a step back of the wall clock, a bucket would not refill for a day. */
+  /**
+   * `elapsed` is a monotonic clock: on the wall clock, a bucket would not refill for a day after a step back by one.
+   */
   constructor(elapsed: () => number, limits: Limits) {
     this.#elapsed = elapsed;
     this.#burst = limits.burst;

@@ -10,7 +10,9 @@ const MAX_BYTES = 1024 * 1024;
 /** Anyone can send an unknown key name, and each causes a request to the source. */
 const LOOKS = { burst: 10, refillSeconds: 30 };
 
-/** The partner's public keys for leak reports, as published: `{public_keys: [{key_identifier, key}]}`. */
+/**
+ * The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`.
+ */
 export class SigningKeys {
   readonly #source: string;
   readonly #limiter: LocalLimiter;

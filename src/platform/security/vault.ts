@@ -59,7 +59,10 @@ export function parseMasterKey(text: string): Buffer {
   return key;
 }
 
-/** Reads the key file, or creates one for its owner only, durable before anything is sealed. Throws MasterKeyError. */
+/**
+ * Reads the key file, or creates one that only its owner may read. It is on disk before anything is sealed with it.
+ * Throws MasterKeyError.
+ */
 export function loadMasterKeyFile(file: string): Buffer {
   try {
     createFolder(dirname(file));

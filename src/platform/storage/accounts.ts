@@ -127,7 +127,10 @@ export async function setPassword(tx: Transaction, id: string, password: string)
   await tx.run("UPDATE users SET password = $2 WHERE id = $1", [id, password]);
 }
 
-/** Replaces a hash that was checked before this transaction. Returns false if it was changed meanwhile. */
+/**
+ * Replaces a hash that was checked before this transaction, by itself or by another. Returns false if the password was
+ * changed meanwhile.
+ */
 export function replaceHash(tx: Transaction, id: string, from: string | null, to: string | null) {
   const sql = "UPDATE users SET password = $3 WHERE id = $1 AND COALESCE(password, '') = COALESCE($2, '')";
   return changesRow(tx, sql, [id, from, to]);

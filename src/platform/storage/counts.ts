@@ -53,7 +53,10 @@ export const MAX_FOLDED = 10_000;
 
 const changesOf = (table: CountsTable) => table.replace(/s$/, "_changes");
 
-/** Selects all rows of a count; on PostgreSQL also changes not folded yet, in one statement: each counts once. */
+/**
+ * Selects all rows of a count. On PostgreSQL some are changes that are not folded yet; one statement sees each row
+ * once.
+ */
 function rowsOf({ dialect }: Queries, table: CountsTable): string {
   if (dialect === "sqlite") return table;
   return `(SELECT * FROM ${table} UNION ALL SELECT * FROM ${changesOf(table)}) AS counted`;
@@ -146,7 +149,10 @@ function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string 
     : { where: `${where} AND endpoint_id = $4`, parameters: [...parameters, endpoint] };
 }
 
-/** Counts deliveries that wait or are in flight: of all current environments, of one, or of an endpoint. */
+/**
+ * Returns how many deliveries wait or are in flight: those of all current environments, or of one, or of one of its
+ * endpoints.
+ */
 export async function countPending(
   queries: Queries,
   { environment, endpoint }: { environment?: number; endpoint?: string | undefined } = {},
@@ -175,7 +181,10 @@ export async function hasChanges(queries: Queries): Promise<boolean> {
   return (await queries.get(ANY_CHANGES)) !== undefined;
 }
 
-/** On PostgreSQL, one transaction at a time. Returns how many of that with most: if MAX_FOLDED, there may be more. */
+/**
+ * Folds changes into the counts, on PostgreSQL, one transaction at a time. Returns how many of the count with most: if
+ * MAX_FOLDED, there may be more.
+ */
 export async function foldChanges(tx: Transaction): Promise<number> {
   let most = 0;
   for (const [table, { key, latest }] of Object.entries(TABLES) as [CountsTable, { key: string; latest?: string }][]) {

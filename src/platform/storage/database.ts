@@ -1,18 +1,27 @@
 import type { Log } from "../ports.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 
-/** The storage port: what the platform needs of a database. One conformance suite tests its two drivers. */
+/**
+ * The storage port: the database operations that the platform needs. It has two drivers, which one conformance suite
+ * tests.
+ */
 
 /** A value of a column: text, a number within ±2^53, bytes, or null. Booleans are stored as 0 and 1. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/** Statements are in the drivers' common dialect, with parameters `$1`, `$2` …; rows are objects by column name. */
+/**
+ * Statements are written once, in the common dialect of the drivers, with `$1`, `$2` … for parameters (a number may
+ * repeat). Rows are plain objects by column name.
+ */
 export interface Queries {
   readonly dialect: "sqlite" | "postgres";
   /** Returns the first row, or undefined. */
   get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined>;
   all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
-  /** As `all`, for rows that no `batched` unit changes. Units of a transaction share them: do not modify them. */
+  /**
+   * As `all`, for rows that no `batched` unit of work changes. Units that share a transaction share the result, so do
+   * not modify the rows.
+   */
   allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]>;
 }
 
@@ -26,7 +35,9 @@ export interface Transaction extends Queries {
   readonly isShared: boolean;
   /** Runs a statement that changes rows. Returns how many it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
-  /** Notifies the subscribers of this topic after the commit, at most once; not after a rollback. */
+  /**
+   * After the commit, notifies the subscribers of this topic (at most once a commit). Nothing is sent on a rollback.
+   */
   notify(topic: Topic): void;
   /**
    * Resolves with true for one transaction at a time, in any process, until it ends. Others get false at once. Units of
@@ -99,10 +110,16 @@ export interface Database extends Queries {
    */
   readOneState<Result>(read: (queries: Queries) => Promise<Result>): Promise<Result>;
 
-  /** Calls back after commits that notified the topic, in any process, or spuriously. Returns how to unsubscribe. */
+  /**
+   * Calls back after commits that notified the topic, in this process or another. Returns a function that unsubscribes.
+   * May call spuriously.
+   */
   subscribe(topic: Topic, callback: () => void): () => void;
 
-  /** Checks whether reads and writes work now. Rejects with StorageUnavailableError if they do not. */
+  /**
+   * Checks whether the database works now: reads a row of it, and checks whether writes fail. Rejects with
+   * StorageUnavailableError if it does not.
+   */
   probe(): Promise<void>;
 
   /** Finishes submitted writes, then closes. May be called again. */
@@ -186,7 +203,10 @@ export class Subscriptions {
   }
 }
 
-/** Runs the part of a unit of work that concerns one row; if it threw before, resolves with undefined instead. */
+/**
+ * Runs the part of a unit of work that concerns one row. Resolves with undefined, without running it, if it threw
+ * before.
+ */
 export type PartOf = <Result>(row: string, part: () => Promise<Result>) => Promise<Result | undefined>;
 
 /**

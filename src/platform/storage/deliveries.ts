@@ -76,7 +76,10 @@ export interface DeliveryFilters {
   status: DeliveryStatus | undefined;
 }
 
-/** Newest first. Every index ends in the ID, so a page costs what it holds. Statuses are merged. */
+/**
+ * Newest first. Every index ends in the ID, so a page costs what it holds. Without a status filter, the statuses are
+ * merged.
+ */
 export function listDeliveries(queries: Queries, page: PageRequest, filters: DeliveryFilters) {
   const { endpointId, eventIds, status } = filters;
   if (eventIds !== undefined) {
@@ -90,7 +93,10 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
-/** Returns the endpoints, or one, newest first, with the newest delivery and the number of failed ones. */
+/**
+ * Returns the endpoints that exist, or one, newest first, each with its newest delivery, which is one index lookup per
+ * status, and the number of its failed deliveries.
+ */
 export function newestDeliveries(queries: Queries, environment: number, endpoint: string | undefined) {
   const newest = statusesOf("delivery").map(
     (status) =>

@@ -160,7 +160,10 @@ export function rescheduleDeliveries(
 /** First attempts of an environment that are due after a time of it, and when they should be. */
 export interface LateFirstAttempts extends Omit<QueueRequest, "endpointId"> {
   after: number;
-  /** The lowest ID of a delivery created then: first attempts are due at once, so no others are read. */
+  /**
+   * The lowest ID of a delivery created then. A first attempt is due when its delivery is created, so no others are
+   * read.
+   */
   lowestId: string;
 }
 
@@ -189,7 +192,10 @@ export function firstDue(queries: Queries, { environment, endpointId, dueAt, lim
   );
 }
 
-/** Counts pending deliveries of enabled endpoints that are due by a time of the environment, or in flight. */
+/**
+ * Returns how many pending deliveries of an environment's enabled endpoints are due by a time of it, those in flight
+ * included.
+ */
 export async function countDue(queries: Queries, environment: number, dueAt: number): Promise<number> {
   const row = await queries.get<{ count: number }>(
     `SELECT COUNT(*) AS count FROM deliveries d
@@ -372,7 +378,9 @@ export async function releaseTokens(tx: Transaction, tokens: readonly string[]):
 const LAPSED = `lease_until IS NOT NULL AND (lease_until < $1 OR lease_until > $1 + 3600000)
   AND substr(lease_token, 1, length($2)) <> $2`;
 
-/** Returns true if another process's lease has expired: it is dead or stuck. Tokens begin with their owner. */
+/**
+ * Returns true if another process holds a lease that has expired: it is dead or stuck. Tokens begin with their owner.
+ */
 export async function hasLapsedLease(queries: Queries, now: number, owner: string): Promise<boolean> {
   return (await queries.get(`SELECT id FROM deliveries WHERE ${LAPSED} LIMIT 1`, [now, owner])) !== undefined;
 }

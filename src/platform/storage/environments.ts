@@ -12,7 +12,10 @@ export interface EnvironmentRow {
   name: Environment | `snapshot ${string}` | `unfinished ${number}` | `removed ${number}`;
   /** The environment's time is real time plus this. */
   clock_offset: number;
-  /** Real time until which only the process that advances the clock attempts deliveries; 0 for no hold. */
+  /**
+   * Real time until which only the process that advances the clock attempts the environment's deliveries; 0 for no
+   * hold.
+   */
   clock_held_until: number;
   /** When a sandbox was reset, a snapshot saved, or an environment removed, in real time; null if it never was. */
   since: number | null;
@@ -103,7 +106,10 @@ export async function holdClock(tx: Transaction, id: number, holder: string, now
   return changesRow(tx, sql, [id, holder, now + HOLD_MILLISECONDS, now]);
 }
 
-/** Renews a hold for the transaction. Returns false if the clock is another's, or no one's: do not move it then. */
+/**
+ * Renews a hold until at least the transaction's end. Returns false if the clock is held by another process or by none:
+ * then the former holder must not move it.
+ */
 export function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {
   const sql = "UPDATE environments SET clock_held_until = $3 WHERE id = $1 AND clock_holder = $2";
   return changesRow(tx, sql, [id, holder, now + HOLD_MILLISECONDS]);

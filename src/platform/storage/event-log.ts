@@ -255,13 +255,19 @@ export async function firstDisorderedId(queries: Queries, environment: number, i
   return lowestIdAt("event", timeOfId(last.id) - ID_DISORDER_MS[queries.dialect]);
 }
 
-/** Selects the lowest or highest number of events in a range of IDs, read by it whatever the planner prefers. */
+/**
+ * Returns the lowest or highest number of the events in a range of IDs. Reads by that range, whatever the planner
+ * prefers.
+ */
 export function extremeSeq(extreme: "MIN" | "MAX", ids: string): string {
   return `SELECT ${extreme}(seq) FROM (
     SELECT seq FROM events WHERE environment = $1 AND ${ids} ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered`;
 }
 
-/** Returns the last position before all IDs from a bound on: the lowest ID need not have the lowest number. */
+/**
+ * Returns the last position before every event and replay whose ID is at or above a bound. The event with the lowest ID
+ * need not have the lowest number.
+ */
 export async function positionBefore(queries: Queries, environment: number, idBound: string): Promise<LogPosition> {
   const row = await queries.get<{ horizon: number; seq: number | null; replay: number | null; after: number | null }>(
     `SELECT ${HORIZON[queries.dialect]} AS horizon, (${extremeSeq("MIN", "id >= $2 AND id <= $3")}) AS seq,
@@ -331,7 +337,10 @@ export function takePosition(tx: Transaction): void {
   positionsTaken.set(tx, count);
 }
 
-/** Continues the log's numbers after those of a copied database, whose server has another transaction counter. */
+/**
+ * Makes the log's numbers continue after the existing ones if a database was copied to a server with its own
+ * transaction counter.
+ */
 export async function alignLog(database: Database): Promise<void> {
   if (database.dialect === "sqlite") return;
   const last = "GREATEST((SELECT COALESCE(MAX(seq), 0) FROM events), (SELECT COALESCE(MAX(number), 0) FROM replays))";

@@ -209,7 +209,10 @@ export async function removableEvents(tx: Transaction, environment: number, afte
   );
 }
 
-/** Deletes those events that no pending delivery, perhaps added just now, needs. Returns their IDs. */
+/**
+ * Deletes those events that no pending delivery needs: a transaction that kept them may have added one. Returns the IDs
+ * of the deleted ones.
+ */
 export async function deleteEvents(tx: Transaction, environment: number, ids: readonly string[]): Promise<string[]> {
   const deleted = await inBatches(ids, (list, batch) =>
     tx.all<{ id: string }>(

@@ -22,7 +22,10 @@ export interface FaultRow {
 
 const COLUMNS = "environment, id, method, path, effect, status, delay_ms, rate, times, injected, created";
 
-/** Adds a fault, and counts it in its environment, which each request reads. Returns false if there are `max`. */
+/**
+ * Adds a fault. Returns false if the sandbox has `max` already. The environment has their number, which every request
+ * reads with its credential.
+ */
 export async function insertFault(tx: Transaction, row: FaultRow, max: number): Promise<boolean> {
   const sql = "UPDATE environments SET faults = faults + 1 WHERE id = $1 AND faults < $2";
   const isCounted = await changesRow(tx, sql, [row.environment, max]);

@@ -1,10 +1,15 @@
 import { setImmediate } from "node:timers";
 
-/** Work on large data in this process: one piece at a time, so that the event loop can do the rest in between. */
+/**
+ * Work on large data in this process: one piece at a time, so that the event loop can do everything else in between.
+ */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves with a function that ends the caller's turn, which lasts at least until its next await. */
+  /**
+   * Resolves when it is the caller's turn, with a function that ends it. What the caller does before its next await
+   * belongs to its turn.
+   */
   async begin(): Promise<() => void> {
     const previous = this.#last;
     let end = () => {};

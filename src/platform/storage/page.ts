@@ -18,7 +18,10 @@ export interface PageRequest {
 /** Equality filters by column; undefined ones are omitted. */
 export type Filters = Record<string, SqlValue | undefined>;
 
-/** Reads one page by keyset, whose cost does not grow with depth, and a row that tells if another page follows. */
+/**
+ * Reads one page by keyset, so that its cost does not grow with its depth, and one more row, which tells whether
+ * another page follows.
+ */
 export function readPage<Row>(queries: Queries, table: string, columns: string, page: PageRequest, filters: Filters) {
   const { sql, parameters } = pageStatement(table, columns, page, filters);
   return queries.all<Row>(sql, parameters);

@@ -148,7 +148,10 @@ export function abandonedCopies(queries: Queries, before: number) {
 /** Deletes rows of an environment from one of its tables, at most about a number. Returns how many. */
 type Deletion = (tx: Transaction, environment: number, limit: number) => Promise<number>;
 
-/** Deletes an environment's rows by table, in the order of an index: a scan would pass all rows deleted before. */
+/**
+ * Deletes the rows of an environment, a table after the other. Each statement reads in the order of an index: a scan would
+ * pass all rows that were deleted before.
+ */
 export const DELETIONS: readonly Deletion[] = [
   async (tx, environment, limit) => {
     const deliveries = await tx.all<{ id: string; attempt_count: number }>(

@@ -78,7 +78,10 @@ export function secretPlace(project: Project): string {
   return file === undefined ? `the app has it in ${secret}` : `${secret} in ${file}`;
 }
 
-/** Returns the app's variables: signing secret, API key, base URL. Writes them to the file that `env.file` names. */
+/**
+ * Returns the variables for the app: signing secret, API key and base URL. Writes them to the file that `env.file`
+ * names.
+ */
 export async function writeVariables(
   project: Project,
   { baseUrl, secret, context }: { baseUrl: string; secret: string; context: Context },

@@ -144,7 +144,10 @@ function ignoreEnvFile({ env }: Project, cwd: string): boolean {
 /** Where editors find the schema, below the project's folder. */
 const SCHEMA_FILE = `${OWN_FOLDER}/schema.json`;
 
-/** Creates the folder of the database, which git ignores, and writes the schema that the project file names. */
+/**
+ * Creates the folder of the platform's database, and writes the schema that the project file refers to. Git ignores the
+ * folder `.service`.
+ */
 export function prepareFolder(project: Project, text: string, cwd: string): void {
   const usesSchema = text.includes(`$schema=${SCHEMA_FILE}`);
   const folder = join(cwd, OWN_FOLDER);

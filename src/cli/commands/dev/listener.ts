@@ -31,7 +31,10 @@ interface ListenerOptions {
   onFailure: (error: unknown) => void;
 }
 
-/** The listener of `service dev`: sessions in turn, each with the latest settings. No event is skipped between them. */
+/**
+ * The listener of `service dev`: one session after another, each with the latest settings. No event is skipped between
+ * them.
+ */
 export class RestartableListener {
   readonly #context: Context;
   readonly #options: ListenerOptions;

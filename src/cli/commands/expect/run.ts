@@ -25,7 +25,10 @@ interface ExpectFlags {
 
 const POLL_MILLISECONDS = 250;
 
-/** Watches events until the outcome is certain. Throws UserError if it is not as expected, or if the command failed. */
+/**
+ * Watches events until the expectation is met or cannot be met any more. Throws UserError if it was not met, or, with
+ * its exit code, if the command failed.
+ */
 export async function runExpect(
   context: Context,
   type: EventType,

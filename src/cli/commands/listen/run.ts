@@ -10,7 +10,9 @@ import { type ListenFlags, Listening } from "../../forwarding/listening.ts";
 import { type ForwardingFlags, ownSecretOf, readForwardingOptions } from "../../forwarding/options.ts";
 import { accessPlatform, fetchListenSecret } from "../../forwarding/platform-access.ts";
 
-/** Listens until Ctrl-C, until the command has exited, or until the platform rejects it permanently. */
+/**
+ * Listens until Ctrl-C, until the command that runs meanwhile has exited, or until the platform rejects it permanently.
+ */
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
   const { output } = context;
   if (flags.printSecret) return await printSecret(flags, context);
@@ -46,7 +48,10 @@ export interface ReplayFlags extends ForwardingFlags {
   speed: number;
 }
 
-/** Sends a recording again. Exits with 1 if a receiver did not accept all of it. */
+/**
+ * Sends a recording again. Exits with 1 if a receiver did not accept all of it. Needs the platform
+ * only for the session's secret, if no other is given.
+ */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { signal } = context;
   const { receivers, options, chaos } = readForwardingOptions(flags, context);

@@ -231,7 +231,10 @@ function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings[
   return { perSecond: rateLimit, burst: Math.max(1, Math.ceil(rateBurst ?? 2 * rateLimit)) };
 }
 
-/** A trusted proxy alone is not enough: others could connect without it. An https URL means that it uses TLS. */
+/**
+ * A trusted proxy alone is not enough, because others could connect without it. An https URL means that the proxy uses
+ * TLS.
+ */
 function rejectPublicHost(options: ServeOptions, context: Context): void {
   if (isLoopback(options.host) || context.globals.insecure || publicUrlOf(options)?.startsWith("https:")) return;
   throw new UsageError(`--host ${options.host} would expose the API to other machines over plain http`, {

@@ -258,7 +258,10 @@ async function receiveHint(context: Context): Promise<string> {
   return shellCommand`To receive it: service listen --forward-to ${(await context.projectTarget()) ?? "localhost:3000"}`;
 }
 
-/** Tells a person that no endpoint or listener receives an event, if the credential may read that. */
+/**
+ * Tells a person that no endpoint and no listener receives an event. The credential may lack the permission to check
+ * this.
+ */
 async function noteMissingReceiver(event: string, client: Client, context: Context): Promise<void> {
   const { output } = context;
   if (!output.terminal || output.json || output.quiet) return;

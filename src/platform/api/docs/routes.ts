@@ -137,7 +137,10 @@ function unknownProblemPage(files: SiteFiles): string {
   return sitePage({ title: "Unknown error code", section: "Errors", menu: errorsMenu(), content }, files);
 }
 
-/** Serves the built guides with their script, style and search. Returns the codes in the tables of the page Errors. */
+/**
+ * Serves the guides as they were built: pages with relative links, their script, style and search. Returns the codes in the
+ * tables of the page Errors.
+ */
 export function registerGuides(app: FastifyInstance, folder: string): ReadonlySet<string> {
   const pages = readPages(folder);
   app.get(GUIDES_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`, 308));

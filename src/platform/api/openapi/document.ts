@@ -92,7 +92,10 @@ function securitySchemes(baseUrl: string): Json {
   };
 }
 
-/** Returns what applies to every operation, in Markdown. A block of code has its title after its language. */
+/**
+ * Returns what applies to every operation, in Markdown, for a platform at this address and with this version. The words
+ * after the language of a block of code are its title.
+ */
 export function introduction(baseUrl: string, version: string): string {
   return `The API has resource-oriented paths, takes and returns JSON, and uses the standard methods, statuses and headers of HTTP.
 Begin with [Using the API](/docs/guides/using-the-api.html), or [generate a client](/docs/guides/clients.html) from the

@@ -57,7 +57,10 @@ function sampleHealth(type: EventType, { created }: Record<string, unknown>) {
   return type === "webhook_endpoint.failing" ? { health: { failing_since: created } } : {};
 }
 
-/** Returns a request body with required fields, and optional ones with an example, except IDs of other objects. */
+/**
+ * Returns a request body with the required fields, and the optional ones that have an example, except for IDs: the reader
+ * has no object with that ID.
+ */
 export function exampleRequest(schema: TSchema): unknown {
   const { properties = {}, required = [] } = schema as Keywords;
   const shown = Object.entries(properties).flatMap(([name, property]) => {

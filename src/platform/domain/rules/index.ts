@@ -1,5 +1,8 @@
 import type { ObjectKind } from "../../../contract/resources.ts";
 import type { Rule } from "./rule.ts";
 
-/** A resource with a rule changes one object at a time per environment, so that a rule may sum what is stored. */
+/**
+ * The rules, each in a file of its own. A resource with a rule changes one object at a time in an environment, in any
+ * process, so that a rule may count or sum what is stored.
+ */
 export const RULES: { readonly [Kind in ObjectKind]?: Rule } = {};

@@ -55,7 +55,10 @@ function readInteger(text: string): number {
   throw new RangeError(`${text} is not a number within ±2^53.`);
 }
 
-/** A connection that pipelines statements. Failures of server or network throw StorageUnavailableError. */
+/**
+ * One connection. Statements are sent without waiting for earlier results, which the server returns in order. Failures
+ * of server or network are thrown as StorageUnavailableError.
+ */
 export class PostgresConnection {
   readonly #client: Client;
   #open = true;

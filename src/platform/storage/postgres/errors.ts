@@ -42,7 +42,9 @@ export function isSameViolation(first: unknown, second: unknown): boolean {
   return first.code === UNIQUE_VIOLATION && second.code === UNIQUE_VIOLATION && first.detail === second.detail;
 }
 
-/** Converts errors of server, network or disk to StorageUnavailableError, and returns any other as it is. */
+/**
+ * Converts an error of the server, the network or the disk to StorageUnavailableError, and returns any other as it is.
+ */
 export function asUnavailable(error: unknown): unknown {
   const reason = unavailability(error);
   return reason === undefined ? error : unavailable(reason, error);

@@ -67,7 +67,10 @@ export async function migratePostgres(
   }
 }
 
-/** The fingerprint of the first migration's schema: PostgreSQL does not keep the text of the statements. */
+/**
+ * The fingerprint of the schema that the first migration creates. Unlike SQLite, PostgreSQL does not keep the text of
+ * the statements.
+ */
 const FIRST_SCHEMA = "d8487fb6ff8314c8000574e25970564f";
 const FINGERPRINT = `
   SELECT md5(string_agg(line, E'\\n' ORDER BY line COLLATE "C")) AS fingerprint FROM (

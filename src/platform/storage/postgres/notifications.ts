@@ -2,12 +2,17 @@ import type { Log } from "../../ports.ts";
 import { StorageUnavailableError, type Topic } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
-/** How often a process notifies the others: a NOTIFY in each transaction would serialize them. */
+/**
+ * How often a process notifies the others, however much it commits: a NOTIFY in each transaction would serialize them.
+ */
 const GATHER_MILLISECONDS = 50;
 const RECONNECT_MILLISECONDS = 500;
 const TOPICS: readonly Topic[] = ["events", "deliveries", "resets"];
 
-/** Exchanges notifications of commits with other processes; subscribers poll, too, since some may get lost. */
+/**
+ * Notifies the other processes of commits, and receives their notifications, over one connection. Lost ones are
+ * compensated by periodic polling of every subscriber.
+ */
 export class Notifications {
   readonly #open: (onEnd: () => void) => Promise<PostgresConnection>;
   readonly #notified: (topics: Iterable<Topic>) => void;

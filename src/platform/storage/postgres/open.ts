@@ -207,7 +207,10 @@ class PostgresStorage implements Database {
 
 const POLL_MILLISECONDS = 250;
 
-/** Polls for changes while there are subscribers, because notifications of other processes may get lost. */
+/**
+ * Polls for changes while there are subscribers, because notifications of other processes may get lost. One small query
+ * serves everyone in this process.
+ */
 class Poll {
   readonly #queries: Queries;
   readonly #stateOf: (queries: Queries) => Promise<string>;

@@ -15,7 +15,10 @@ const BEGIN = {
 const MAX_CONFLICTS = 20;
 /** Maximum number of restarts of a unit whose connection was lost before its commit was sent. */
 const MAX_CONNECTIONS_LOST = 3;
-/** How many units share a commit (the log has room for their events), and how many such commits are in flight. */
+/**
+ * Maximum number of units that share a commit (the log has room for the events of as many), and of such commits in
+ * flight.
+ */
 const MAX_BATCHED = 64;
 const MAX_SHARED = 2;
 
@@ -128,7 +131,10 @@ export class TransactionRunner {
     });
   }
 
-  /** Units submitted in one turn of the event loop, or while enough commits are in flight, share a commit. */
+  /**
+   * Units submitted in one turn of the event loop share a commit, as do those submitted while enough commits are in
+   * flight.
+   */
   #planShared(): void {
     if (this.#planned || this.#shared >= MAX_SHARED || this.#batched.length === 0) return;
     this.#planned = true;

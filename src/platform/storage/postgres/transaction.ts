@@ -111,7 +111,9 @@ export class PostgresTransaction implements Transaction {
     await this.#execute(LOCK[mode], [name]);
   }
 
-  /** From now on its statements are rejected: they would run in another unit, or outside any transaction. */
+  /**
+   * From now on its statements are rejected: they would run inside another unit of work, or outside any transaction.
+   */
   end(): void {
     this.#ended = true;
   }

@@ -133,7 +133,10 @@ function belongs(header: Buffer, { stamps, schemaCookie }: LogContents): boolean
   return stamps.has(stampIn(header)) && header.readUInt32BE(SCHEMA_COOKIE_AT) <= schemaCookie;
 }
 
-/** Returns true if a killed process left changes only in the log: it leaves the shared memory, too. */
+/**
+ * Returns true if a killed process left changes only in the log. A clean stop removes the shared memory; a killed
+ * process leaves it.
+ */
 function hasUnsavedPages(sharedMemory: string): boolean {
   const header = withFile(sharedMemory, (read) => read(0, SHARED_HEADER_BYTES));
   if (header?.length !== SHARED_HEADER_BYTES) return false;

@@ -34,7 +34,9 @@ export async function waitForLock<Result>(attempt: () => Result, milliseconds: n
   }
 }
 
-/** A connection to an SQLite file, with prepared statements. Disk failures throw StorageUnavailableError. */
+/**
+ * One connection to an SQLite file, with its prepared statements. Disk failures are thrown as StorageUnavailableError.
+ */
 export class Connection {
   readonly #database: SqliteDatabase;
   readonly #prepared = new Map<string, Prepared>();

@@ -75,7 +75,10 @@ export function assertLocalFileSystem(file: string, typeOf = (folder: string) =>
   );
 }
 
-/** Creates an empty file for its owner only, unless there is one. SQLite's companion files get the same mode. */
+/**
+ * Creates an empty file that only its owner can read, unless there is one. SQLite gives its companion files the same
+ * mode.
+ */
 export function createFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", OWNER_ONLY));

@@ -30,7 +30,10 @@ export class FileLock {
     this.#lock = this.#take();
   }
 
-  /** Creates a deleted lock file again. Throws StorageUnavailableError if another process holds the lock now. */
+  /**
+   * Creates the lock file again if it was deleted. Throws StorageUnavailableError if another process holds the lock by
+   * now, and from then on.
+   */
   verify(): void {
     if (this.#lost !== undefined) throw this.#lost;
     if (identityOf(this.#path) === this.#lock.identity) return;

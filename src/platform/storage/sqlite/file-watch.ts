@@ -44,7 +44,10 @@ export class FileWatch {
     this.#stats = this.#find(file);
   }
 
-  /** Throws StorageUnavailableError if the files are not those that were opened, or were overwritten or truncated. */
+  /**
+   * Throws StorageUnavailableError if the files are not the ones that were opened, or were overwritten or truncated. If
+   * they are restored, the database works again.
+   */
   inspect(): void {
     this.#find(this.#sharedMemory);
     const log = this.#find(this.#log);

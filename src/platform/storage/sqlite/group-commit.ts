@@ -23,7 +23,9 @@ export interface GroupCommitOptions {
   file: string;
   /** How long a batch waits for another program's write lock. */
   lockMilliseconds: number;
-  /** Called before each commit. Throws StorageUnavailableError if the commit would not be durable. */
+  /**
+   * Called in each transaction before its commit. Throws StorageUnavailableError if the commit would not be durable.
+   */
   prepare(): void;
   /** Called after each commit with its topics, once its units have resolved. */
   committed(topics: ReadonlySet<Topic>): void;

@@ -23,13 +23,19 @@ export interface SqliteStatement {
 /** The package for a Node.js without SQLite of its own. `service db install-driver` installs this version. */
 export const DRIVER = { name: "@photostructure/sqlite", version: "1.2.1", folder: "sqlite-driver-1.2.1" } as const;
 
-/** Returns the installed driver's folder, in the platform's data: caches may be emptied. Undefined without a home. */
+/**
+ * Returns the folder of the installed driver: below the platform's data, because caches may be emptied. Undefined
+ * without a home folder.
+ */
 export function driverFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const data = dataFolder(env);
   return data && join(data, DRIVER.folder);
 }
 
-/** Returns Node's own SQLite, or the package from next to this program or `driver`. Throws StorageOpenError. */
+/**
+ * Returns Node's own SQLite if this Node has one, else the package, from next to this program or from the folder in
+ * which it was installed. Throws StorageOpenError without any.
+ */
 export async function loadSqlite(driver?: string): Promise<SqliteRuntime> {
   const builtIn = builtInSqlite();
   if (builtIn !== undefined) return builtIn;

@@ -14,7 +14,10 @@ interface TreeReport {
   onUnreadable: (path: string, reason: string) => void;
 }
 
-/** Searches a file, or the names and contents below a folder except .git. Follows no links but the given path. */
+/**
+ * Searches a file, or the names and contents of all files below a folder except .git. Follows no links, except the
+ * given path.
+ */
 export async function* scanTree(path: string, report: TreeReport): AsyncGenerator<Finding> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new UserError(error.code === "ENOENT" ? `${path} does not exist` : `Cannot read ${path} (${error.code})`, {

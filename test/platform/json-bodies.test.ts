@@ -6,9 +6,13 @@ const { api } = apiOnPlatform();
 describe("bodies that are not acceptable JSON", () => {
   const deep = `${'{"metadata":'.repeat(40)}1${"}".repeat(40)}`;
   it.each([
-    ["cut off", '{"email":"a@example.com"', "at character 25"],
-    ["not JSON", "{email}", "at character 2"],
-    ["text behind it", '{"email":"a@example.com"} x', "after JSON (at character 27)"],
+    ["cut off", '{"email":"a@example.com"', "Expected a comma or }, not the end of the body (at character 25)"],
+    ["not JSON", "{email}", "Expected a key in double quotes or }, not e (at character 2)"],
+    ["a comma too many", '{"metadata":{"a":"b",}}', "Expected a key in double quotes, not } (at character 22)"],
+    ["a missing comma", '{"email":"a@example.com" "name":"A"}', 'Expected a comma or }, not " (at character 26)'],
+    ["a wrong bracket", '{"metadata":{]}', "(at character 14)"],
+    ["another language's word", '{"name":None}', "Expected a value, not N (at character 9)"],
+    ["text behind it", '{"email":"a@example.com"} x', "Expected the end of the body, not x (at character 27)"],
     ["__proto__", '{"email":"a@example.com","__proto__":{"a":1}}', "__proto__"],
     ["constructor.prototype", '{"email":"a@example.com","metadata":{"constructor":{"prototype":1}}}', "prototype"],
     ["a key twice", '{"email":"a@example.com","email":"b@example.com"}', "is repeated"],
@@ -66,6 +70,15 @@ describe("bodies of the wrong shape", () => {
     expect(response.body.errors).toEqual([
       { pointer: "/fone", code: "unknown_field", detail: expect.stringContaining("did you mean phone?") },
     ]);
+  });
+
+  it("reports a misspelled field first, and not that the intended one is missing", async () => {
+    const response = await api("POST", "/v1/orders", { amount: "1999", curency: "EUR" });
+    expect(response.body.errors).toMatchObject([{ pointer: "/curency" }, { pointer: "/amount", code: "wrong_type" }]);
+    expect(response.body.detail).toBe(
+      "curency is not a field of this request; did you mean currency? 1 more error: see `errors`.",
+    );
+    expect(response.body.errors.map(Object.keys)).toEqual(Array(2).fill(["pointer", "code", "detail"]));
   });
 
   it("reports wrong values before unknown fields", async () => {

@@ -19,8 +19,8 @@ export function parseStrictJson(bytes: Buffer): unknown {
   assertStrict(text);
   try {
     return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new ApiError("invalid_json", syntaxProblem((error as SyntaxError).message));
+  } catch {
+    return failSyntax(text);
   }
 }
 
@@ -153,10 +153,54 @@ function decimalOf(token: string): string | undefined {
   return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
-/** JSON.parse counts from 0, and names the position of some errors only. */
-function syntaxProblem(message: string): string {
-  const [, what, position] = /^(.*) at position (\d+)/.exec(message) ?? [];
-  return what === undefined ? `${message}.` : `${what} (at character ${Number(position) + 1}).`;
+/** A string up to its closing quote, or to what it must not contain. */
+const STRING = /"(?:[^"\\\n\r\t]|\\(?:["\\/nrt]|u[0-9a-fA-F]{4}))*/y;
+const TOKEN = new RegExp(
+  String.raw`${STRING.source}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[{}[\],:]`,
+  "y",
+);
+
+/** Throws the first mistake in text that is not JSON. What JSON.parse says depends on the version of Node.js. */
+function failSyntax(text: string): never {
+  /** The brackets that close the open objects and arrays. */
+  const open: string[] = [];
+  const afterValue = () => (open.length === 0 ? "the end of the body" : `a comma or ${open.at(-1)}`);
+  let expected = "a value";
+  for (let at = 0; ; at = TOKEN.lastIndex) {
+    at = TOKEN.lastIndex = endOfSpace(text, at);
+    const [token = ""] = TOKEN.exec(text) ?? [];
+    const isString = token.startsWith('"');
+    if (token === "}" || token === "]") {
+      if (!expected.endsWith(token)) failExpected(expected, text, at);
+      open.pop();
+      expected = afterValue();
+    } else if (token === "," && expected.startsWith("a comma")) {
+      expected = open.at(-1) === "}" ? KEY : "a value";
+    } else if (token === ":" && expected === "a colon") {
+      expected = "a value";
+    } else if (isString && expected.startsWith(KEY)) {
+      expected = "a colon";
+    } else if (/^[^,:]/.test(token) && expected.startsWith("a value")) {
+      if (token === "{" || token === "[") open.push(token === "{" ? "}" : "]");
+      expected = token === "{" ? `${KEY} or }` : token === "[" ? "a value or ]" : afterValue();
+    } else failExpected(expected, text, at);
+  }
+}
+
+const KEY = "a key in double quotes";
+
+function failExpected(expected: string, text: string, at: number): never {
+  if (text[at] === '"' && /^a (?:key|value)/.test(expected)) failString(text, at);
+  const found = at === text.length ? "the end of the body" : String.fromCodePoint(text.codePointAt(at)!);
+  fail(`Expected ${expected}, not ${found}`, at);
+}
+
+function failString(text: string, start: number): never {
+  STRING.lastIndex = start;
+  STRING.exec(text);
+  const at = STRING.lastIndex;
+  if (at === text.length) fail("A string is not closed", at);
+  fail(`A string contains ${text[at] === "\\" ? "an invalid escape" : "a control character"}`, at);
 }
 
 function fail(what: string, at: number): never {

@@ -27,14 +27,19 @@ function compileCheck(schema: TSchema): Check {
   const inspect = inspectOf(schema);
   const validator = Compile(schema);
   return (value) => {
-    const excess: FieldError[] = [];
+    const excess: Excess[] = [];
     inspect(value, () => "", excess);
     const exceedsLimit = excess.some(({ code }) => code === "too_many" || code === "too_long");
-    if (exceedsLimit || excess.length >= MAX_ERRORS) return excess;
+    if (exceedsLimit || excess.length >= MAX_ERRORS) return excess.map(asFieldError);
     if (excess.length === 0 && validator.Check(value)) return [];
     const errors = validator.Errors(value);
     const reported = new Set<string>();
-    const found = [...errors.flatMap((error) => describe(error, errors, value)), ...excess];
+    const misspelled = excess.filter(({ meant }) => meant !== undefined);
+    const explained = new Set(misspelled.map(({ meant }) => meant));
+    const described = errors
+      .flatMap((error) => describe(error, errors, value))
+      .filter(({ code, pointer }) => code !== "required" || !explained.has(pointer));
+    const found = [...misspelled, ...described, ...excess].map(asFieldError);
     // What the library rejects is rejected, even if its errors are of no use.
     if (found.length === 0) return [{ pointer: "", code: "invalid", detail: "is not valid" }];
     const nameOf = ({ pointer, code }: FieldError) => `${pointer} ${code}`;
@@ -170,8 +175,17 @@ interface Shape {
 /** Returns the pointer to a value. Called only for errors. */
 type Pointer = () => string;
 
+/** What exceeds a schema; of a misspelled field, with the pointer to the one that was probably meant. */
+interface Excess extends FieldError {
+  meant?: string;
+}
+
+function asFieldError({ pointer, code, detail }: Excess): FieldError {
+  return { pointer, code, detail };
+}
+
 /** Adds what exceeds a schema to a list. */
-type Inspect = (value: unknown, pointer: Pointer, found: FieldError[]) => void;
+type Inspect = (value: unknown, pointer: Pointer, found: Excess[]) => void;
 
 /**
  * Returns a function that finds what exceeds a schema: unknown fields, too many items or keys, and texts that are too
@@ -194,7 +208,7 @@ function inspectOf(given: Shape): Inspect {
 
 function inspectItemsOf({ items, maxItems = Number.POSITIVE_INFINITY }: Shape) {
   const inspect = items && inspectOf(items);
-  return (list: readonly unknown[], pointer: Pointer, found: FieldError[]) => {
+  return (list: readonly unknown[], pointer: Pointer, found: Excess[]) => {
     if (list.length > maxItems) found.push(tooMany(pointer(), `${maxItems} items`));
     else if (inspect !== undefined) {
       for (const [index, item] of list.entries()) inspect(item, () => `${pointer()}/${index}`, found);
@@ -214,7 +228,7 @@ function inspectFieldsOf({
     // There may be many values of any kind, which have no limits to check.
     .filter((inner) => Object.keys(inner).length > 0)
     .map(inspectOf);
-  return (value: object, pointer: Pointer, found: FieldError[]) => {
+  return (value: object, pointer: Pointer, found: Excess[]) => {
     const names = Object.keys(value);
     if (names.length > maxProperties) return void found.push(tooMany(pointer(), `${maxProperties} keys`));
     if (additionalProperties === false) {
@@ -236,13 +250,14 @@ const KEY_RULES: Readonly<Record<string, string>> = {
   "/headers": `must have a name of 1 to ${LIMITS.endpointHeaderNameLength} characters`,
 };
 
-function unknownField(pointer: string, name: string, knownFields: readonly string[]): FieldError {
+function unknownField(pointer: string, name: string, knownFields: readonly string[]): Excess {
   const fieldPointer = pointerTo(pointer, name);
   const keyRule = KEY_RULES[pointer];
   if (keyRule !== undefined) return { pointer: fieldPointer, code: "invalid_key", detail: keyRule };
   const [guess] = nearest(name, knownFields);
   const help = guess === undefined ? `known fields: ${knownFields.join(", ") || "none"}` : `did you mean ${guess}?`;
-  return { pointer: fieldPointer, code: "unknown_field", detail: `is not a field of this request; ${help}` };
+  const error = { pointer: fieldPointer, code: "unknown_field", detail: `is not a field of this request; ${help}` };
+  return guess === undefined ? error : { ...error, meant: pointerTo(pointer, guess) };
 }
 
 function pointerTo(pointer: string, name: string): string {

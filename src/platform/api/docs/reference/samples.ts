@@ -5,9 +5,9 @@ import { OPERATIONS } from "../../../../contract/operations.ts";
 
 /** A code sample of a request. */
 export interface Sample {
-  name: "curl" | "node" | "cli";
+  name: "curl" | "node" | "python" | "cli";
   label: string;
-  language: "sh" | "js";
+  language: "sh" | "js" | "python";
   text: string;
 }
 
@@ -21,11 +21,12 @@ const READ: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Returns samples of a request with cURL, Node.js and the CLI. */
+/** Returns samples of a request with cURL, Node.js, Python and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
   return [
     { name: "curl", label: "cURL", language: "sh", text: curl(operation, baseUrl) },
     { name: "node", label: "Node.js", language: "js", text: node(operation, baseUrl) },
+    { name: "python", label: "Python", language: "python", text: python(operation, baseUrl) },
     { name: "cli", label: "CLI", language: "sh", text: onPlatform(commandOf(operation), baseUrl) },
   ];
 }
@@ -58,6 +59,41 @@ function node(operation: Operation, baseUrl: string): string {
       ? [`const ${variable(success.example)} = await response.json();`]
       : (READ[success.mediaType ?? ""] ?? [])),
   ].join("\n");
+}
+
+function python(operation: Operation, baseUrl: string): string {
+  const { method, body, success } = operation;
+  const isJson = success.mediaType === "application/json";
+  const headers = [`"Authorization": f"Bearer {os.environ['SERVICE_API_KEY']}"`];
+  if (method === "POST") headers.push(`"Idempotency-Key": str(uuid.uuid4())`);
+  if (body !== undefined) headers.push(`"Content-Type": "application/json"`);
+  return [
+    ...(isJson || body !== undefined ? ["import json"] : []),
+    "import os",
+    "import urllib.request",
+    ...(method === "POST" ? ["import uuid"] : []),
+    "",
+    `request = urllib.request.Request(`,
+    `    "${baseUrl}${examplePath(operation)}",`,
+    ...(method === "GET" ? [] : [`    method="${method}",`]),
+    `    headers={`,
+    ...headers.map((header) => `        ${header},`),
+    `    },`,
+    ...(body === undefined ? [] : [`    data=json.dumps(${pythonLiteral(body.example)}).encode(),`]),
+    `)`,
+    `with urllib.request.urlopen(request) as response:`,
+    ...(isJson
+      ? [`    ${nameOf(success.example)} = json.load(response)`]
+      : ["    for line in response:", `        print(line.decode(), end="")`]),
+  ].join("\n");
+}
+
+/** Returns JSON as Python writes it. Each of its values has a line of its own. */
+function pythonLiteral(value: unknown): string {
+  const names: Readonly<Record<string, string>> = { true: "True", false: "False", null: "None" };
+  return JSON.stringify(value, null, 4)
+    .replaceAll(/(?<=^\s+|": )(?:true|false|null)(?=,?$)/gm, (name) => names[name]!)
+    .replaceAll("\n", "\n    ");
 }
 
 /** Returns the command for the request, or `service api` if there is none. It prints the same JSON as the response. */
@@ -105,11 +141,14 @@ function indent(text: string): string {
   return text.replaceAll("\n", "\n  ");
 }
 
-/** Returns a variable name for a response: its kind of object. */
+/** Returns the name of a response: its kind of object. A list is called a page, because Python has a function `list`. */
+function nameOf(example: unknown): string {
+  const { object = "result" } = (example ?? {}) as { object?: string };
+  return object === "list" ? "page" : object;
+}
+
 function variable(example: unknown): string {
-  const { object } = (example ?? {}) as { object?: string };
-  const words = (object ?? "result").split("_");
-  return words.map((word, at) => (at === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join("");
+  return nameOf(example).replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 /** The command for an operation that is not in the table: it streams. */

@@ -85,7 +85,9 @@ export async function buildGuides(root, folder) {
       .replaceAll(/<td[^>]*>[^<]*<\/td>(?=\s*<\/tr>)/g, (cell) => cell.replaceAll(/(?<=\w)[/_](?=\w)/g, "$&<wbr>"))
       .replaceAll(/<(pre|table)(?=[ >])/g, '<$1 tabindex="0"');
     const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
-    write(page, `${withParent(page, scrolled)}\n${stepsOf(previous, next)}`, headingsOf(tokens));
+    const headings = headingsOf(tokens);
+    const content = withSections(withParent(page, scrolled), headings);
+    write(page, `${content}\n${stepsOf(previous, next)}`, headings);
   }
   // Hosts of static files serve a file of this name, too.
   const missing = { file: "", name: "404", title: "Page not found" };
@@ -233,7 +235,7 @@ function examplesOf(token) {
     });
 }
 
-/** Names the columns of cells, because a phone shows each row as a list. Two columns, or a description, need no name. */
+/** Names the columns of cells, because a phone shows each row as a list. Two columns, a description or a name need none. */
 function labelCells(tokens) {
   let names = [];
   let column = 0;
@@ -243,7 +245,8 @@ function labelCells(tokens) {
     if (token.type === "tr_open") column = 0;
     if (token.type !== "td_open") continue;
     const name = names[column++];
-    if (names.length > 2 && column > 1 && name !== "Description") token.attrSet("data-label", name);
+    const needsName = column > 1 ? name !== "Description" : /^\d/.test(tokens[i + 1].content);
+    if (names.length > 2 && needsName) token.attrSet("data-label", name);
   }
 }
 
@@ -309,10 +312,22 @@ function stepsOf(previous, next) {
   return `<nav class="steps" aria-label="Pages">${links}</nav>`;
 }
 
+/** Lists the sections beside a page. */
 function headingLinks(headings) {
   if (headings.length < MIN_SECTIONS) return "";
+  return `<nav class="sections" aria-label="On this page"><h2>On this page</h2>${sectionList(headings)}</nav>`;
+}
+
+/** Lists the sections below the title, too, for narrow windows. */
+function withSections(content, headings) {
+  if (headings.length < MIN_SECTIONS) return content;
+  const details = `<details class="outline"><summary>On this page</summary>${sectionList(headings)}</details>`;
+  return content.replace("</h1>", `$&\n${details}`);
+}
+
+function sectionList(headings) {
   const links = headings.map(({ tag, id, text }) => `<li class="${tag}"><a href="#${id}">${escape(text)}</a></li>`);
-  return `<nav class="sections" aria-label="On this page"><h2>On this page</h2><ul>${links.join("")}</ul></nav>`;
+  return `<ul>${links.join("")}</ul>`;
 }
 
 /** Returns the first sentences of a page. */

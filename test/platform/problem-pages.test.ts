@@ -51,6 +51,17 @@ it("the page of an error code links to the guide that explains more", async () =
   expect((await open(guide!)).status).toBe(200);
 });
 
+it("the pages of error codes lead from one to the next, and have a description for search engines", async () => {
+  const visited = [];
+  for (let next: string | undefined = "/problems/invalid_request"; next !== undefined;) {
+    const text = await (await open(next)).text();
+    expect(text).toMatch(/<meta name="description" content="[^"`[]{20,}"/);
+    visited.push(next);
+    next = /rel="next" href="([^"]+)"/.exec(text)?.[1];
+  }
+  expect(visited.toSorted()).toEqual(CODES.map((code) => `/problems/${code}`).sort());
+});
+
 it("the page of an unknown error code is a 404 that does not repeat the code", async () => {
   for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
     const response = await open(`/problems/${name}`);

@@ -120,6 +120,13 @@ describe("the API reference", () => {
     expect(await textOf(`/docs/reference${path}`)).toMatch(/<meta name="description" content="[^"`[]{20,}"/);
   });
 
+  it("leads from its introduction to each page in turn", async () => {
+    await open();
+    await page.locator(".steps").getByRole("link", { name: "→" }).click();
+    await page.locator(".steps").getByRole("link", { name: "← Introduction" }).click();
+    await page.waitForURL(/\/docs\/reference$/);
+  });
+
   it("has addresses that end with .html, like the guides", async () => {
     const url = `${cli.platform.baseUrl}/docs/reference/orders`;
     expect(await fetch(url)).toMatchObject({ status: 200, url: `${url}.html` });

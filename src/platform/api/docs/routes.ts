@@ -6,6 +6,7 @@ import { mediaTypeOf, sendTagged, tagged, type TaggedFile } from "../../http/sen
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 import { html } from "../../http/pages/html.ts";
 import {
+  CODES,
   DOCS_PATH,
   DOCUMENT_HEADERS,
   ERRORS_PAGE,
@@ -13,10 +14,12 @@ import {
   GUIDES_PATH,
   inline,
   MISSING_PAGE,
+  plainText,
   REFERENCE_PATH,
   type SiteFiles,
   sitePage,
   statusLine,
+  steps,
 } from "./site.ts";
 import { json, panel } from "./reference/panels.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -100,30 +103,38 @@ function referenceRoutes(
 /** Renders the page of one error code: its meaning, cause and fix. */
 function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string {
   const { meaning, cause, remedy, guide } = ERROR_GUIDES[code];
+  const at = CODES.indexOf(code);
+  const [previous = { href: ERRORS_PAGE, title: "Errors" }, next] = [CODES[at - 1], CODES[at + 1]].map(stepTo);
   const { status, title } = ERRORS[code];
   const content = html`<article class="row">
-    <div class="text">
-      <p class="type">${statusLine(status)} · <code>${code}</code></p>
-      <h1>${title}</h1>
-      <p>${inline(meaning)}</p>
-      <h2>Why it happens</h2>
-      <p>${inline(cause)}</p>
-      <h2>What to do</h2>
-      <p>${inline(remedy)}</p>
-      <p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>
-    </div>
-    <div class="code">
-      ${panel(
-        "Example response",
-        html`<pre tabindex="0"><code>HTTP/1.1 ${statusLine(status)}
+      <div class="text">
+        <p class="type">${statusLine(status)} · <code>${code}</code></p>
+        <h1>${title}</h1>
+        <p>${inline(meaning)}</p>
+        <h2>Why it happens</h2>
+        <p>${inline(cause)}</p>
+        <h2>What to do</h2>
+        <p>${inline(remedy)}</p>
+        <p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>
+      </div>
+      <div class="code">
+        ${panel(
+          "Example response",
+          html`<pre tabindex="0"><code>HTTP/1.1 ${statusLine(status)}
 Content-Type: ${PROBLEM_MEDIA_TYPE}
 
 ${json(exampleProblem(code, baseUrl))}</code></pre>`,
-        true,
-      )}
-    </div>
-  </article>`;
-  return sitePage({ title, section: "Errors", menu: errorsMenu(code), content }, files);
+          true,
+        )}
+      </div>
+    </article>
+    ${steps(previous, next)}`;
+  const description = plainText(meaning);
+  return sitePage({ title, section: "Errors", menu: errorsMenu(code), content, description }, files);
+}
+
+function stepTo(code: ErrorCode | undefined) {
+  return code && { href: `${PROBLEMS_PATH}/${code}`, title: code };
 }
 
 /** Renders the page for a path that is not an error code. */

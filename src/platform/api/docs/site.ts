@@ -14,12 +14,13 @@ const SECTIONS = {
 } as const;
 type Section = keyof typeof SECTIONS;
 
-/** Links to the sections; `guides` is the path from the page to the guides: empty for a guide. */
-function sectionLinks(guides: string, current: Section): Html[] {
-  return Object.entries(SECTIONS).map(([name, page]) => {
+/** Links to the sections and the dashboard; `guides` is the path from the page to the guides: empty for a guide. */
+function siteLinks(guides: string, current: Section): Html {
+  const sections = Object.entries(SECTIONS).map(([name, page]) => {
     const href = page.startsWith("/") ? page : `${guides}${page}`;
     return html`<a href="${href}" ${name === current && html`aria-current="true"`}>${name}</a> `;
   });
+  return html`${sections}<a href="/dashboard">Dashboard</a>`;
 }
 
 /** URLs of the built files that a page loads. */
@@ -43,10 +44,8 @@ interface SitePage {
 /** Renders a page of the documentation, with the header, menu and search that all of them have. A script shows the search. */
 export function sitePage(page: SitePage, files: SiteFiles, guides = `${GUIDES_PATH}/`): string {
   const { title, section, menu, content, description, headings } = page;
-  const sections = sectionLinks(guides, section);
-  // The menu is on every page, and a third of it would be indentation.
-  const items = new Html(html`${menu}`.text.replaceAll(/\n\s+/g, " "));
-  return html`<!doctype html>
+  const links = siteLinks(guides, section);
+  const text = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -73,17 +72,15 @@ export function sitePage(page: SitePage, files: SiteFiles, guides = `${GUIDES_PA
               <ol hidden></ol>
             </div>
           </div>
-          <nav aria-label="Site">
-            ${sections}
-            <a href="/dashboard">Dashboard</a>
-          </nav>
+          <noscript>Search needs JavaScript.</noscript>
+          <nav aria-label="Site">${links}</nav>
           <button type="button" class="menu" popovertarget="menu">Menu</button>
         </header>
         <div class="columns">
           <nav id="menu" aria-label="${section}" popover>
             <ul>
-              <li class="narrow">${sections}</li>
-              ${items}
+              <li class="narrow">${links}</li>
+              ${menu}
             </ul>
           </nav>
           <main id="content" tabindex="-1">${content}</main>
@@ -91,6 +88,21 @@ export function sitePage(page: SitePage, files: SiteFiles, guides = `${GUIDES_PA
         </div>
       </body>
     </html> `.text;
+  // A tenth of a page would be indentation.
+  return text.replaceAll(/(<pre[^]*?<\/pre>)|\n\s+/g, (_match, code?: string) => code ?? " ");
+}
+
+/** Returns links to the pages before and after a page. */
+export function steps(previous: Step | undefined, next: Step | undefined): Html {
+  return html`<nav class="steps" aria-label="Pages">
+    ${previous !== undefined && html`<a rel="prev" href="${previous.href}">← ${previous.title}</a>`}
+    ${next !== undefined && html`<a rel="next" href="${next.href}">${next.title} →</a>`}
+  </nav>`;
+}
+
+interface Step {
+  href: string;
+  title: string;
 }
 
 /** What the page of a missing address says; a script adds similar pages. */
@@ -103,11 +115,12 @@ export function missingPage(list: Html): Html {
     </section>`;
 }
 
-const CODES = Object.keys(ERRORS) as ErrorCode[];
+/** The error codes in the order of their menu: by status. */
+export const CODES = (Object.keys(ERRORS) as ErrorCode[]).sort((a, b) => ERRORS[a].status - ERRORS[b].status);
 
 /** Returns the menu of the pages of errors: every code, by status. */
 export function errorsMenu(open?: ErrorCode | "all"): Html[] {
-  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  const statuses = [...new Set(CODES.map((code) => ERRORS[code].status))];
   const item = (href: string, label: Html | string, isOpen = false) =>
     html`<li><a href="${href}" ${isOpen && html`aria-current="page"`}>${label}</a></li>`;
   const list = (title: string, items: readonly Html[]) =>

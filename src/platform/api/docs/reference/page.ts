@@ -13,6 +13,7 @@ import {
   REFERENCE_PATH,
   type SiteFiles,
   sitePage,
+  steps,
 } from "../site.ts";
 import { highlight, json, panel, samplePanel } from "./panels.ts";
 import { attributes, parameters } from "./attributes.ts";
@@ -29,8 +30,12 @@ import { PROBLEMS_PATH } from "../../../http/problem.ts";
 export function referencePages(document: OpenApiDocument, baseUrl: string, files: SiteFiles) {
   const documents = new Documents(document);
   const groups = groupsOf(documents);
+  const order = [
+    { href: REFERENCE_PATH, title: "Introduction" },
+    ...groups.map((group) => ({ href: hrefOf(group), title: group.name })),
+  ];
   const pages = groups.map((group, index) => {
-    const content = html`${groupSection(documents, group, baseUrl)} ${steps(groups[index - 1], groups[index + 1])}`;
+    const content = html`${groupSection(documents, group, baseUrl)} ${steps(order[index], order[index + 2])}`;
     return [
       idOf(group.name),
       pageOf(`${group.name} · API reference`, content, navigation(groups, group), files, plainText(group.description)),
@@ -39,7 +44,8 @@ export function referencePages(document: OpenApiDocument, baseUrl: string, files
   const [lead, ...sections] = sectionsOf(document.info.description);
   const menu = navigation(groups, undefined, sections);
   const start = html`${introduction(document, lead!, baseUrl)}
-  ${sections.map((section) => introductionSection(documents, section, baseUrl))} ${contents(groups)}`;
+  ${sections.map((section) => introductionSection(documents, section, baseUrl))} ${contents(groups)}
+  ${steps(undefined, order[1])}`;
   const missing = html`<div class="row">
     <div class="text">${missingPage(html`<a href="${REFERENCE_PATH}">all operations</a>`)}</div>
   </div>`;
@@ -146,13 +152,6 @@ function contents(groups: readonly Group[]): Html {
         </section>`,
     )}
   </div>`;
-}
-
-function steps(previous: Group | undefined, next: Group | undefined): Html {
-  return html`<nav class="steps" aria-label="Pages">
-    ${previous !== undefined && html`<a rel="prev" href="${hrefOf(previous)}">← ${previous.name}</a>`}
-    ${next !== undefined && html`<a rel="next" href="${hrefOf(next)}">${next.name} →</a>`}
-  </nav>`;
 }
 
 function hrefOf({ name }: Group, operationId?: string): string {
@@ -365,7 +364,7 @@ function responsePanels(operation: Operation): Html {
   const output = outputOf(operation);
   const response = responsePanel(operation.success);
   if (output === undefined) return response;
-  return html`<div data-sample="curl node">${response}</div>
+  return html`<div data-sample="curl node python">${response}</div>
     <div data-sample="cli">
       ${panel("Output of the command", html`<pre tabindex="0"><code>${json(output)}</code></pre>`, true)}
     </div>`;

@@ -74,13 +74,13 @@ describe("service doctor", () => {
     expect(["ok", "warning"]).toContain(of("port").status);
   });
 
-  it("reports a missing platform and credential with their fixes, and exits with 1", async () => {
+  it("reports a missing platform and credential with their fixes, and exits with 7 as status does", async () => {
     const { exitCode, of } = await diagnose({ SERVICE_BASE_URL: "http://127.0.0.1:9" });
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(7);
     expect(of("platform")).toMatchObject({ status: "failed", detail: expect.stringContaining("nothing listens on") });
     expect(of("platform").advice).toMatch(/service serve --port 9.*SERVICE_BASE_URL/);
     expect(of("port").detail).toMatch(/^9 /);
-    expect(of("credential")).toMatchObject({ status: "warning", advice: expect.stringContaining("service login") });
+    expect(of("credential")).toMatchObject({ status: "failed", advice: expect.stringContaining("service login") });
     for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
   });
 
@@ -90,7 +90,7 @@ describe("service doctor", () => {
     const { stdout, exitCode } = await runCli(["doctor", "--json"], { cwd: folder, env: {} });
     const results = JSON.parse(stdout) as Result[];
     const those = (status: string) => results.filter((one) => one.status === status).map(({ id }) => id);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(7);
     expect(those("failed")).toEqual(["platform"]);
     expect(those("skipped")).toEqual(["version", "clock", "credential", "signing_secrets", "port"]);
   });
@@ -155,7 +155,7 @@ describe("service doctor", () => {
       ...platform.env,
       SERVICE_API_KEY: `${platform.apiKey.slice(0, -1)}?`,
     });
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(4);
     expect(of("credential")).toMatchObject({
       status: "failed",
       advice: expect.stringContaining("unset it and run `service login`"),
@@ -217,7 +217,7 @@ describe("service doctor", () => {
 
   it("does not wait for a platform that never responds", async () => {
     const { exitCode, of } = await diagnose({ ...KEY, SERVICE_BASE_URL: await listen(createServer(() => {})) });
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(7);
     expect(of("platform")).toMatchObject({ status: "failed", detail: "timed out after 6 s" });
     expect(of("node").status).toBe("ok");
   });
@@ -237,13 +237,13 @@ describe("service doctor", () => {
 
   it("shows symbols, words and fixes on a terminal, and one line per check in a pipe", async () => {
     const session = runInTerminal(["doctor"], { env: { SERVICE_BASE_URL: "http://127.0.0.1:9" }, columns: 80 });
-    expect(await session.ended).toBe(1);
+    expect(await session.ended).toBe(7);
     const text = session.text();
     expect(text).toMatch(/✓ ok {7}Node\.js/);
     expect(text).toMatch(/^✗ failed {3}Platform +http:\/\/127\.0\.0\.1:9: /m);
-    expect(text).toMatch(/^! warning {2}Credential/m);
+    expect(text).toMatch(/^✗ failed {3}Credential/m);
     expect(text).toMatch(/^ +→ Sign in: service login/m);
-    expect(text).toMatch(/1 failed, [12] warnings?\.\s*$/);
+    expect(text).toMatch(/2 failed(, 1 warning)?\.\s*$/);
     const { stdout } = await runCli(["doctor"], { env: platform.env });
     expect(stdout).toMatch(/^ok\tnode\t/);
   });

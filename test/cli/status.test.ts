@@ -45,7 +45,7 @@ describe("service status", () => {
     const env = loginEnv(on.platform, createConfigDir());
     expect(await status(env)).toMatchObject({
       exitCode: 4,
-      findings: { credential: "warning: none for the sandbox environment" },
+      findings: { credential: "failed: none for the sandbox environment" },
     });
     const rejected = { ...env, SERVICE_API_KEY: on.platform.sandboxKey.slice(0, -2) };
     expect(await status(rejected)).toMatchObject({
@@ -79,7 +79,10 @@ describe("service status", () => {
       response.writeHead(url === "/healthz" ? 200 : 500, { "Content-Type": "application/json" }).end("{}");
     });
     const { exitCode, findings } = await status({ SERVICE_BASE_URL: server.url, SERVICE_API_KEY: "sk_sandbox_x" });
-    expect([exitCode, findings["credential"]]).toEqual([1, expect.stringMatching(/^skipped: /)]);
+    expect([exitCode, findings["credential"]]).toEqual([
+      1,
+      expect.stringMatching(/^failed: .* could not be checked: /),
+    ]);
   });
 
   it("reports fields that the platform does not send as documented", async () => {

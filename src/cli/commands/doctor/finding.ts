@@ -1,3 +1,5 @@
+import { EXIT_CODES } from "../../errors.ts";
+
 /** The result of one check; `skipped` if something that it needs is missing. */
 export type Verdict = "ok" | "warning" | "failed" | "skipped";
 
@@ -7,6 +9,8 @@ export interface Finding {
   detail: string;
   /** How to fix it. */
   advice?: string | undefined;
+  /** The exit code for it, of a failure. */
+  exitCode?: number;
 }
 
 /** One check of `service doctor`. */
@@ -25,8 +29,8 @@ export function warning(detail: string, advice: string): Finding {
   return { status: "warning", detail, advice };
 }
 
-export function failed(detail: string, advice: string | undefined): Finding {
-  return { status: "failed", detail, advice };
+export function failed(detail: string, advice: string | undefined, exitCode: number = EXIT_CODES.failed): Finding {
+  return { status: "failed", detail, advice, exitCode };
 }
 
 export function skipped(why: string): Finding {

@@ -10,7 +10,7 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
-import { connectionOf, examine } from "./examine.ts";
+import { connectionOf, type Examination, examine } from "./examine.ts";
 import { type Check, failed, type Finding, skipped, type Verdict } from "./finding.ts";
 import { machineChecks } from "./machine.ts";
 import { connectionChecks, NOT_REACHED, webhookChecks } from "./platform.ts";
@@ -20,8 +20,11 @@ const TIMEOUT_MILLISECONDS = 6000;
 const CONNECT_MILLISECONDS = 3000;
 const INVALID_PROJECT = `${PROJECT_FILE} has errors`;
 
+const EXITS =
+  "Exits with 7 if the platform is unreachable, else with 4 if you are not signed in, else with 1 if another check failed.";
+
 /** JSON of one check. */
-type Result = Awaited<ReturnType<typeof runCheck>>;
+type Result = Awaited<ReturnType<typeof runCheck>>["result"];
 
 const RESULTS: ResourceView<Result> = {
   noun: "check",
@@ -37,21 +40,25 @@ const RESULTS: ResourceView<Result> = {
 /** `service doctor`. */
 export const command: CommandDefinition = {
   name: "doctor",
-  about: "Diagnose problems with this machine, the platform and the credential. Exits with 1 if a check failed.",
+  about: `Diagnose problems with this machine, the platform and the credential. ${EXITS}`,
   fields: RESULTS,
   examples: [
     "service doctor",
     "service doctor --live --profile shop",
     "service doctor --json --jq '.[] | select(.status == \"failed\")'",
   ],
-  run: runDoctor,
+  run: (context: Context) =>
+    runChecks(context, (examination, bounded) => [
+      ...machineChecks(bounded, CONNECT_MILLISECONDS),
+      ...connectionChecks(examination, bounded),
+      ...webhookChecks(examination, bounded),
+    ]),
 };
 
 /** `service status`: the checks of doctor that every command needs. */
 export const status: CommandDefinition = {
   name: "status",
-  about:
-    "Check the platform, its latency and versions, the local clock and the credential: a short `service doctor`. Exits with 7 if the platform is unreachable, with 4 if you are not signed in.",
+  about: `Check the platform, its latency and versions, the local clock and the credential: a short \`service doctor\`. ${EXITS}`,
   fields: RESULTS,
   examples: [
     "service status",
@@ -61,43 +68,34 @@ export const status: CommandDefinition = {
   run: runStatus,
 };
 
-async function runDoctor(context: Context): Promise<void> {
-  const { limit, bounded } = withinLimit(context);
-  const examination = examine(bounded);
-  const checks = [
-    ...machineChecks(bounded, CONNECT_MILLISECONDS),
-    ...connectionChecks(examination, bounded),
-    ...webhookChecks(examination, bounded),
-  ];
-  const results = await diagnose(checks, limit, context);
-  if (results.some(({ status }) => status === "failed")) throw new SilentExit(EXIT_CODES.failed);
-}
-
 async function runStatus(context: Context): Promise<void> {
   // Wrong flags and settings are errors of the command, not of the platform.
   await connectionOf(context);
-  const { limit, bounded } = withinLimit(context);
-  const examination = examine(bounded);
-  const [platform] = await diagnose(connectionChecks(examination, bounded), limit, context);
-  if (platform?.status === "failed") throw new SilentExit(EXIT_CODES.unreachable);
-  const { state } = (await examination).credential;
-  if (state === "unknown") throw new SilentExit(EXIT_CODES.failed);
-  if (state !== "works") throw new SilentExit(EXIT_CODES.notSignedIn);
+  await runChecks(context, (examination, bounded) => connectionChecks(examination, bounded));
 }
 
-function withinLimit(context: Context): { limit: AbortSignal; bounded: Context } {
+/** Runs the checks that `list` returns. Throws SilentExit with the highest exit code of those that failed. */
+async function runChecks(
+  given: Context,
+  list: (examination: Promise<Examination>, context: Context) => Check[],
+): Promise<void> {
+  // An error here is one of `examine`, too.
+  const context = await given.whereSignedIn().catch(() => given);
   const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
   // Each check listens for it.
   setMaxListeners(0, limit);
-  return { limit, bounded: context.withSignal(AbortSignal.any([context.signal, limit])) };
+  const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
+  const exitCode = await diagnose(list(examine(bounded), bounded), limit, context);
+  if (exitCode !== EXIT_CODES.ok) throw new SilentExit(exitCode);
 }
 
-/** Runs checks until the limit, and prints their results. */
-async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, signal }: Context): Promise<Result[]> {
-  const results = await output.spinner.during(`Running ${checks.length} checks`, () =>
+/** Runs checks until the limit, and prints their results. Returns the exit code. */
+async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, signal }: Context): Promise<number> {
+  const outcomes = await output.spinner.during(`Running ${checks.length} checks`, () =>
     Promise.all(checks.map((check) => runCheck(check, limit))),
   );
   signal.throwIfAborted();
+  const results = outcomes.map(({ result }) => result);
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
   else {
@@ -110,7 +108,7 @@ async function diagnose(checks: readonly Check[], limit: AbortSignal, { output, 
   }
   const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
   output.note(`\n${summary(count("failed"), count("warning"))}`);
-  return results;
+  return Math.max(...outcomes.map(({ exitCode }) => exitCode));
 }
 
 /** A check that throws is a finding too. */
@@ -120,14 +118,22 @@ async function runCheck({ id, title, run }: Check, limit: AbortSignal) {
     finding = await orAborted(Promise.resolve(run()), limit);
   } catch (error) {
     if (limit.aborted)
-      finding = failed(`timed out after ${TIMEOUT_MILLISECONDS / 1000} s`, "Check the network and try again.");
+      finding = failed(
+        `timed out after ${TIMEOUT_MILLISECONDS / 1000} s`,
+        "Check the network and try again.",
+        id === "platform" ? EXIT_CODES.unreachable : EXIT_CODES.failed,
+      );
     // One cause is one failure: that of the platform.
     else if (id !== "platform" && error instanceof UserError && error.code === "unreachable")
       finding = skipped(NOT_REACHED);
     else if (error instanceof UserError && error.code === "project_file") finding = skipped(INVALID_PROJECT);
-    else finding = failed((error as Error).message, adviceOf(error));
+    else {
+      const exitCode = error instanceof UserError ? error.exitCode : EXIT_CODES.failed;
+      finding = failed((error as Error).message, adviceOf(error), exitCode);
+    }
   }
-  return { id, title, status: finding.status, detail: finding.detail, advice: finding.advice ?? null };
+  const { status, detail, advice = null, exitCode = EXIT_CODES.ok } = finding;
+  return { result: { id, title, status, detail, advice }, exitCode };
 }
 
 function adviceOf(error: unknown): string {

@@ -11,6 +11,7 @@ import { DEFAULT_BASE_URL, shellCommand } from "../../../contract/shell-command.
 import { counted } from "../../../contract/words.ts";
 import { isLoopback, portOf } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
+import { EXIT_CODES } from "../../errors.ts";
 import { startHint } from "../../settings/connection.ts";
 import { loginCommand } from "../../settings/profiles.ts";
 import { formatSpan, relativeTime } from "../../terminal/time.ts";
@@ -48,6 +49,7 @@ function checkPlatform({ baseUrl, authUrl, platform }: Examination): Finding {
     return failed(
       `${baseUrl.value}: ${platform.problem}`,
       `${platform.hint ?? `${startHint({ baseUrl })}.`} ${baseUrl.source === "flag" ? "" : `${baseUrl.source === "default" ? "This is the default URL" : `The URL is from ${baseUrl.name}`}; to use another, pass --base-url.`}`.trim(),
+      EXIT_CODES.unreachable,
     );
   const signIn = authUrl.value === baseUrl.value ? "" : `; sign-in at ${authUrl.value} (from ${authUrl.name})`;
   return ok(`${baseUrl.value} responds in ${platform.latencyMs.toFixed(1)} ms (URL from ${baseUrl.name})${signIn}`);
@@ -89,21 +91,24 @@ async function checkCredential(
   context: Context,
 ): Promise<Finding> {
   const { state, source, problem, hint, scopes, type } = credential;
-  const flag = environment === "live" ? " --live" : "";
+  const { notSignedIn } = EXIT_CODES;
   if (state === "missing") {
     const login = loginCommand({ profile: profile.value, environment, baseUrl });
-    return warning(`none for the ${environment} environment`, `Sign in: ${login}, or set SERVICE_API_KEY.`);
+    return failed(`none for the ${environment} environment`, `Sign in: ${login}, or set SERVICE_API_KEY.`, notSignedIn);
   }
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
-  if (state === "refused") return failed(source === undefined ? problem! : `${name} was rejected: ${problem}`, hint);
-  if (state === "unknown") return skipped(problem ?? NOT_REACHED);
+  if (state === "refused")
+    return failed(source === undefined ? problem! : `${name} was rejected: ${problem}`, hint, notSignedIn);
+  if (state === "unknown") {
+    return problem === undefined ? skipped(NOT_REACHED) : failed(`${name} could not be checked: ${problem}`, hint);
+  }
   const expiry = type === "oauth" ? null : await expiryOf(credential, context);
-  const may = `${name} is valid, with ${counted(scopes!.length, "scope")}`;
+  const may = `${name} is valid${environment === "live" ? " in live mode" : ""}, with ${counted(scopes!.length, "scope")}`;
   if (expiry === null) return ok(type === "oauth" ? `${may}; renewed automatically` : `${may}; does not expire`);
   if (expiry === undefined) return ok(may);
   const detail = `${may}; expires ${relativeTime(expiry, context.now())}`;
   if (Date.parse(expiry) - context.now() > SOON_MILLISECONDS) return ok(detail);
-  return warning(detail, `${shellCommand`Replace it: service keys rotate ${credential.id ?? ""}`}${flag}`);
+  return warning(detail, shellCommand`Replace it: service keys rotate ${credential.id ?? ""}`);
 }
 
 /** Returns when an API key expires: null for never, undefined if the key may not read itself. */

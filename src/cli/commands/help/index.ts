@@ -5,7 +5,16 @@ import { commandNamed, commandNames } from "../../arguments/mistakes.ts";
 import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestion } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { PROJECT_SCHEMA } from "../../project/schema.ts";
 import { guidePath, rareFlags, textLines } from "../../help-layout.ts";
+
+/** A line for each setting of service.yaml. */
+const PROJECT_SETTINGS = Object.entries(PROJECT_SCHEMA.properties!).flatMap(([name, { properties, ...schema }]) =>
+  Object.entries(properties ?? { "": schema }).map(([key, { description, default: value }]) => {
+    const standard = value === undefined || value === false ? "" : ` (default: ${value})`;
+    return `${[name, key].filter(Boolean).join(".")}  ${description}${standard}`;
+  }),
+);
 
 /**
  * Texts of `service help <topic>`, and the page of docs/ with more. Two spaces, or the beginning of an indented line,
@@ -59,6 +68,36 @@ Credentials are stored in config.json in the settings folder, readable only by
 you. A stored key is sent only to the URL that it was stored for.
 `,
   },
+  authentication: {
+    guide: "authentication.md",
+    text: `
+A profile has the URL of one platform and a credential for each environment: the
+sandbox, which commands use by default, and live mode (--live).
+
+  service login  Sign in to the sandbox in a browser
+  service login --live  Sign in to live mode
+  service login --profile shop --base-url https://api.example.com
+      Store another platform or account in a profile
+  service login --api-key-stdin < key.txt
+      Store an API key, which is for one environment
+  service orders list --profile shop  Use a profile for one command
+  service profiles use shop  Use it from now on
+  service whoami  Show what is used, and its source
+  service logout  Revoke the session and delete the credential
+
+In CI, set SERVICE_API_KEY to a key with only the scopes it needs:
+  service keys create --name CI --scope orders:write
+`,
+  },
+  "project-file": {
+    guide: "dev.md",
+    text: `
+service.yaml configures \`service dev\`, and other commands in its folder. A flag
+takes precedence. To create it: service dev init
+
+${PROJECT_SETTINGS.join("\n")}
+`,
+  },
   "exit-codes": {
     guide: "errors.md",
     text: `
@@ -75,6 +114,9 @@ you. A stored key is sent only to the URL that it was stored for.
 129  The terminal was closed
 130  Interrupted by Ctrl-C
 143  Terminated
+
+doctor and status exit with 7 if the platform is unreachable, else with 4 if you
+are not signed in, else with 1 if another check failed. A warning is no failure.
 
 Commands that run until you stop them exit with 0 after Ctrl-C: serve, demo,
 listen, events tail, logs tail and webhooks capture. dev exits with the app's

@@ -1,14 +1,12 @@
 import type { Client } from "../client/http.ts";
 import { ApiError } from "../client/errors.ts";
-import { ID_PREFIXES, kindOfId, nounOfId } from "../contract/ids.ts";
-import { kindsWith, pathOf, withArticle } from "../contract/resources.ts";
-import type { RequestLog } from "../contract/schemas/request-log.ts";
-import type { TestClock } from "../contract/schemas/sandbox.ts";
+import { ID_PREFIXES, kindOfId, lookUp, nounOfId } from "../contract/ids.ts";
+import { withArticle } from "../contract/resources.ts";
 import { listed } from "../contract/words.ts";
-import { type ChainApi, EXPLAINED, explainedKind, readChain } from "../explain/chain.ts";
+import { type ChainApi, EXPLAINED, explainedKind, readChain, readMissing } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
 import { type Finding, sentence } from "../explain/finding.ts";
-import { isOfReset, ofMissing } from "../explain/missing.ts";
+import { ofMissing } from "../explain/missing.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
 import { mapTexts } from "./terminal/json.ts";
 
@@ -27,11 +25,9 @@ export async function explain(client: Client, id: string, { runnable, target }: 
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
   const chain = { ...(await readChain(apiOf(client), id, kind)), target };
-  const findings = mapTexts(
-    diagnose(chain, (timestamp) => timestamp),
-    runnable,
-  );
-  if (findings[0]?.code === "not_found") throw notFound(findings[0]);
+  const diagnosis = diagnose(chain, (timestamp) => timestamp);
+  if (diagnosis[0]?.code === "not_found") throw notFound(diagnosis[0]);
+  const findings = mapTexts(diagnosis, runnable);
   const explanation = {
     object: "explanation",
     id,
@@ -47,22 +43,21 @@ export async function explain(client: Client, id: string, { runnable, target }: 
   return { chain, explanation };
 }
 
-/** Returns that a missing object was deleted or reset, and how to see more; undefined if nothing is known about it. */
-export async function removalOf(client: Client, id: string, isLive: boolean): Promise<string | undefined> {
-  const kind = kindsWith("command").find((one) => one === kindOfId(id));
-  if (kind === undefined) return undefined;
-  const api = apiOf(client);
-  const query = new URLSearchParams({ path: `${pathOf(kind)}/${id}`, method: "DELETE", status: "2xx", limit: "1" });
-  const [deletions, clock] = await Promise.all([
-    api.get(`${pathOf("request_log")}?${query.toString()}`) as Promise<{ data: RequestLog[] }>,
-    isLive ? undefined : (api.get(pathOf("test_clock")) as Promise<TestClock>),
-  ]);
-  const [deletion] = deletions.data;
-  const now = clock === undefined ? Date.now() : Date.parse(clock.now);
-  const missing = { id, kind, isLive, now, deletion, resetAt: clock?.reset_at ?? null, newest: undefined };
-  if (deletion === undefined && !isOfReset(missing)) return undefined;
-  const { summary, action, fix } = ofMissing(missing, (timestamp) => timestamp);
-  return `It${summary.slice(summary.indexOf(id) + id.length)}.\n${action}: ${fix}`;
+/** Replaces the message and hint of an error about an ID that does not exist by what is known about it. */
+export async function explainMissing(error: ApiError, client: Client): Promise<void> {
+  const [, id = ""] = /(\w+)"? does not exist/.exec(error.message) ?? [];
+  const kind = kindOfId(id);
+  if (kind === undefined) return;
+  const found = lookUp(id);
+  const isOfOtherKind = error.message.includes("This is the ID of");
+  const missing = isOfOtherKind ? undefined : await readMissing(apiOf(client), id, kind);
+  if (missing === undefined) {
+    error.hint = found && `To show the ${found.noun}: ${found.command}`;
+    return;
+  }
+  const finding = ofMissing(missing, (timestamp) => timestamp, found?.command);
+  if (error.status === 404) error.message = finding.summary;
+  error.hint = hintOf(finding);
 }
 
 export function apiOf(client: Client): ChainApi {
@@ -75,13 +70,17 @@ export function apiOf(client: Client): ChainApi {
   };
 }
 
-function notFound({ summary, evidence, action, fix }: Finding): UserError {
-  const hint = [evidence === null ? null : sentence(evidence), fix === null ? null : `${action}: ${fix}`];
-  return new UserError(summary, {
-    hint: hint.filter((line) => line !== null).join("\n"),
+function notFound(finding: Finding): UserError {
+  return new UserError(finding.summary, {
+    hint: hintOf(finding),
     exitCode: EXIT_CODES.notFound,
     code: "not_found",
   });
+}
+
+function hintOf({ evidence, action, fix }: Finding): string {
+  const lines = [evidence === null ? [] : sentence(evidence), fix === null ? [] : `${action}: ${fix}`];
+  return lines.flat().join("\n");
 }
 
 function notExplained(id: string): UserError {

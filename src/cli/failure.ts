@@ -99,9 +99,8 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint, message, e
     return `Rate limited after ${counted(attempts, "attempt")}. Try again ${wait}.`;
   }
   if (status === 404 && attempts > 1) return "An earlier attempt whose response was lost may have deleted it.";
-  if (status === 404) return hint;
   if (status >= 500) return "This is a platform error. Look up the request ID in the platform's log.";
-  return undefined;
+  return hint;
 }
 
 /** Prints on stderr why the command failed, as text or as problem details. Returns its exit code. */

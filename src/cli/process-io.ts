@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { shellWord } from "../contract/shell-command.ts";
+import { kindsWith, RESOURCES } from "../contract/resources.ts";
+import { shellCommand, shellWord } from "../contract/shell-command.ts";
 import { BrokenPipeError, LostOutputError } from "./errors.ts";
 import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
@@ -70,6 +71,27 @@ export function withCommandName(text: string, name: string, commands: readonly s
     "g",
   );
   return text.replace(inText, () => name);
+}
+
+const API_COMMANDS = [...kindsWith("command").map((kind) => RESOURCES[kind].command.name), "logs", "why", "whoami"];
+/** One of them at the end of a line, where advice has them. */
+const ADVISED = new RegExp(
+  String.raw`\bservice (?:${API_COMMANDS.join("|")})\b[^\n\u001B\`]*(?<!\.)(?=(?:\u001B\[[\d;]*m)*$)`,
+  "gm",
+);
+
+/** Returns text in which commands for the API use the environment and the profile of this command line. */
+export function withConnection(text: string, args: readonly string[]): string {
+  const live = args.includes("--live") ? "--live" : undefined;
+  const at = args.findIndex((arg) => /^--profile(=|$)/.test(arg));
+  const profile = at < 0 ? undefined : args[at] === "--profile" ? args[at + 1] : args[at]!.slice("--profile=".length);
+  const flags = [live, profile && shellCommand`--profile ${profile}`].filter((flag) => flag !== undefined);
+  if (flags.length === 0) return text;
+  return text.replace(ADVISED, (command, offset: number) => {
+    const before = text.slice(text.lastIndexOf("\n", offset) + 1, offset);
+    const added = flags.filter((flag) => !(before + command).includes(flag.split(" ", 1)[0]!));
+    return [command, ...added].join(" ");
+  });
 }
 
 /** Where a program runs. */

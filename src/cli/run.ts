@@ -32,7 +32,7 @@ import {
 import { reportFailure } from "./failure.ts";
 import { addGlobalOptions, type GlobalOptions } from "./global-options.ts";
 import { formatHelp } from "./help-layout.ts";
-import { currentProcessIo, type ProcessIo } from "./process-io.ts";
+import { currentProcessIo, type ProcessIo, withConnection } from "./process-io.ts";
 import { assertFields } from "./terminal/view.ts";
 
 const COMMAND_NAMES = COMMANDS.map(({ name }) => name);
@@ -44,8 +44,9 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Runs one command line with this I/O: the process's, or a test's. Returns the exit code. Never throws. */
-export async function runIn(io: ProcessIo, args: readonly string[]): Promise<number> {
-  const { signal } = io;
+export async function runIn(given: ProcessIo, args: readonly string[]): Promise<number> {
+  const { signal } = given;
+  const io: ProcessIo = { ...given, runnable: (text) => given.runnable(withConnection(text, args)) };
   // Each request in flight listens for the end.
   setMaxListeners(0, signal);
   try {
@@ -133,22 +134,15 @@ async function runProgram(args: readonly string[], io: ProcessIo): Promise<void>
     await showUpdateNotice(context);
   } catch (error) {
     if (error instanceof ApiError) nameFlags(error, commandNamed(program, operands));
-    if (error instanceof ApiError && error.status === 404) await explainRemoval(error, context);
+    if (error instanceof ApiError && error.message.includes(" does not exist")) {
+      const { explainMissing } = await import("./explanation.ts");
+      await orIfFailed(explainMissing(error, await context!.client()), () => {});
+    }
     if (error instanceof CommanderError && isHelpShown(error)) return;
     const failure =
       error instanceof CommanderError ? usageErrorOf(error, program, operands) : afterChanges(error, changes);
     throw explainQuotes(pointToHelp(failure, commandNamed(program, operands)), own);
   }
-}
-
-/** If what is missing was deleted or reset, says so instead of where else it may be. */
-async function explainRemoval(error: ApiError, context: Context | undefined): Promise<void> {
-  const [, id] = /^The [\w ]+ "(\w+)" does not exist(?!.*This is the ID of)/.exec(error.message) ?? [];
-  if (context === undefined || id === undefined) return;
-  const { removalOf } = await import("./explanation.ts");
-  const client = await context.client();
-  const removal = await orIfFailed(removalOf(client, id, context.globals.live), () => undefined);
-  if (removal !== undefined) error.hint = removal;
 }
 
 /**

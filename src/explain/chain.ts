@@ -95,6 +95,11 @@ export function readChain(api: ChainApi, id: string, kind: IdKind): Promise<Chai
   return new ChainReader(api, id, kind).read();
 }
 
+/** Reads what is known about an ID that does not exist. */
+export function readMissing(api: ChainApi, id: string, kind: IdKind): Promise<Missing> {
+  return new ChainReader(api, id, kind).readMissing();
+}
+
 class ChainReader {
   readonly #api: ChainApi;
   readonly #id: string;
@@ -116,7 +121,7 @@ class ChainReader {
     }
     // Anything may have been deleted. The rest may be outside the credential's scopes, too.
     const found = await this.#existing(kind, id);
-    if (found === undefined && !OBJECT_KINDS.some((one) => one === kind)) return await this.#ofMissing();
+    if (found === undefined && !OBJECT_KINDS.some((one) => one === kind)) return await this.#withoutTrace();
     const request = kind === "request" ? (found as RequestLogDetail) : undefined;
     const operation = kind === "bulk_operation" ? (found as BulkOperation) : undefined;
     const requested = kind === "delivery" ? (found as Delivery) : undefined;
@@ -131,7 +136,7 @@ class ChainReader {
       events = await this.#about(id);
     }
     // The events of an object remain after its deletion.
-    if (found === undefined && events.length === 0) return await this.#ofMissing();
+    if (found === undefined && events.length === 0) return await this.#withoutTrace();
     const isEndpoint = kind === "webhook_endpoint";
     const [event, ...otherEvents] = isEndpoint ? [] : events;
     const [causing, current, clock, listed] = await Promise.all([
@@ -173,26 +178,29 @@ class ChainReader {
     }
   }
 
-  async #ofMissing(): Promise<Chain> {
+  async #withoutTrace(): Promise<Chain> {
+    const missing = await this.readMissing();
+    return { ...NOTHING, ...missing, missing, missingScopes: [...this.#missing] };
+  }
+
+  async readMissing(): Promise<Missing> {
     const id = this.#id;
-    const path = `${pathOfKind(this.#kind)}/${id}`;
+    const kind = this.#kind;
+    const path = `${pathOfKind(kind)}/${id}`;
     const [identity, clock, newest, deletions] = await Promise.all([
       this.#allowed(() => this.#get<Identity>("/v1/me")),
       this.#clock(),
       this.#allowed(() => this.#list<ListedEvent>("/v1/events", {}, 1)),
       this.#allowed(() => this.#requests({ path, method: "DELETE" }, 1)),
     ]);
-    const own = {
+    return {
       id,
-      kind: this.#kind,
+      kind,
       isLive: identity?.livemode === true,
       now: clock === undefined ? Date.now() : Date.parse(clock.now),
-    };
-    return {
-      ...NOTHING,
-      ...own,
-      missing: { ...own, deletion: deletions?.data[0], resetAt: clock?.reset_at ?? null, newest: newest?.data[0] },
-      missingScopes: [...this.#missing],
+      deletion: deletions?.data[0],
+      resetAt: clock?.reset_at ?? null,
+      newest: newest?.data[0],
     };
   }
 

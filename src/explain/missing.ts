@@ -1,6 +1,6 @@
 import { capitalized } from "../contract/words.ts";
 import { type IdKind, timeOfId } from "../contract/ids.ts";
-import { nounOf, OBJECT_KINDS, type ResourceKind } from "../contract/resources.ts";
+import { nounOf, type ResourceKind } from "../contract/resources.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import type { ListedEvent } from "../contract/schemas/event.ts";
@@ -52,19 +52,15 @@ const RETENTION: Record<string, string> = {
 /** Test clocks are rarely further ahead. */
 const LONGEST_ADVANCE_MILLISECONDS = 100 * 365 * 86_400_000;
 
-/** Whether an ID is from before the last reset. One from the future is, too: the reset ended the time of the test clock. */
-export function isOfReset({ id, now, resetAt }: Pick<Missing, "id" | "now" | "resetAt">): boolean {
-  const created = timeOfId(id);
-  return resetAt !== null && !isInvented({ id, now }) && (created <= Date.parse(resetAt) || created > now);
-}
-
-function isInvented({ id, now }: Pick<Missing, "id" | "now">): boolean {
-  return timeOfId(id) > now + LONGEST_ADVANCE_MILLISECONDS;
-}
-
-/** Returns what happened to an ID of which nothing remains, or where else it may be. */
-export function ofMissing(missing: Missing, time: TimeFormat): Finding {
-  const { id, kind, isLive, deletion, resetAt, newest } = missing;
+/**
+ * Returns what happened to an ID of which nothing remains, or where else it may be. `show` is the command that looks for
+ * it there.
+ */
+export function ofMissing(
+  { id, kind, isLive, now, deletion, resetAt, newest }: Missing,
+  time: TimeFormat,
+  show = shellCommand`service why ${id}`,
+): Finding {
   const noun = kind === "request" ? "request" : nounOf(kind as ResourceKind);
   const environment = isLive ? "live mode" : "the sandbox";
   const live = isLive ? " --live" : "";
@@ -79,8 +75,9 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
     };
   }
   const created = timeOfId(id);
-  const [isReset, isExample] = [isOfReset(missing), isInvented(missing)];
-  const isObject = OBJECT_KINDS.some((object) => object === kind);
+  const isExample = created > now + LONGEST_ADVANCE_MILLISECONDS;
+  // One from the future is from before the reset, too, which ended the time of the test clock. `now` is a whole second.
+  const isReset = resetAt !== null && !isExample && (created <= Date.parse(resetAt) || created >= now + 1000);
   const known = [
     isReset &&
       `The ID was created at ${time(formatTimestamp(created))}. A reset deletes objects, events and logs, and so does restoring a snapshot`,
@@ -88,7 +85,7 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
       `IDs contain the time of their creation. That of this one is in the year ${new Date(created).getUTCFullYear()}, so it is an example or mistyped`,
     !isReset && !isExample && resetAt !== null && `The sandbox was last reset or restored at ${time(resetAt)}`,
     !isReset && !isExample && RETENTION[kind],
-    isObject || isExample
+    RETENTION[kind] === undefined || isExample
       ? ""
       : newest === undefined
         ? `${capitalized(environment)} has no events`
@@ -100,14 +97,14 @@ export function ofMissing(missing: Missing, time: TimeFormat): Finding {
     summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt!)}` : ""}`,
     evidence: known.filter(Boolean).join(". ") || null,
     ...(isReset
-      ? isObject || kind === "event" || kind === "delivery"
-        ? { action: "See the newest events", fix: "service events list" }
-        : { action: "See the newest requests", fix: "service logs list" }
+      ? kind === "request"
+        ? { action: "See the newest requests", fix: "service logs list" }
+        : { action: "See the newest events", fix: "service events list" }
       : isExample
         ? { action: null, fix: null }
         : {
-            action: `Look in ${isLive ? "the sandbox" : "live mode"}`,
-            fix: shellCommand`service why ${id}` + (isLive ? "" : " --live"),
+            action: `Look in ${isLive ? "the sandbox, without --live" : "live mode"}`,
+            fix: show + (isLive ? "" : " --live"),
           }),
   };
 }

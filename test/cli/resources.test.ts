@@ -122,10 +122,33 @@ describe("service payments", () => {
     expect(await service(["payments", "get", "pay_0351NTzgPnbMlENaoDYtbf"])).toMatchObject({
       exitCode: 3,
       stdout: "",
-      stderr: expect.stringContaining(
-        "It may be in live mode (--live). To list the payments of the sandbox: service payments list\n",
+      stderr: expect.stringMatching(
+        /^Error: The payment \S+ does not exist in the sandbox\n {2}404 .*\nLook in live mode: service payments get \S+ --live\n$/,
       ),
     });
+  });
+
+  it("points to live mode for an object that was created there after a reset of the sandbox", async () => {
+    await service(["sandbox", "reset", "--yes"]);
+    const live = { env: { SERVICE_API_KEY: cli.platform.liveKey } };
+    for (let count = 0; count < 5; count++) {
+      const create = ["orders", "create", "--amount", "1", "--currency", "EUR", "--live", "-q"];
+      const id = (await service(create, live)).stdout.trim();
+      for (const [verb, shown] of [
+        [["orders", "get", id], `service orders get ${id}`],
+        [["orders", "complete", id], `service orders get ${id}`],
+        [["why", id], `service why ${id}`],
+        [["payments", "create", "--amount", "1", "--currency", "EUR", "--order", id], `service orders get ${id}`],
+        [["logs", "get", id.replace("ord", "req")], "service why req_"],
+      ] as const) {
+        const { stderr } = await service(verb);
+        expect(stderr).toContain(`Look in live mode: ${shown}`);
+        expect(stderr).not.toMatch(/which was reset|Check the ID/);
+      }
+      const sandbox = (await json<Order>("orders", "create", "--amount", "1", "--currency", "EUR")).id;
+      const { stderr } = await service(["orders", "get", sandbox, "--live"], live);
+      expect(stderr).toContain(`Look in the sandbox, without --live: service orders get ${sandbox}\n`);
+    }
   });
 
   it("names the command for an ID of another kind", async () => {

@@ -10,7 +10,6 @@ import { PROJECT_FILE, projectFolderOf } from "./project/file.ts";
 import {
   type Connection,
   assertProfileExists,
-  missingHint,
   type ProjectPlatform,
   rejectedCredentialHint,
   requireCredential,
@@ -98,6 +97,15 @@ export class Context {
     const context = new Context({ ...this.#io, signal }, this.globals, this.output);
     context.#connection = this.#connection;
     return context;
+  }
+
+  /**
+   * Returns this context, in the other environment if the profile has a credential for that one only: for commands that
+   * show it.
+   */
+  async whereSignedIn(): Promise<Context> {
+    const { isOfOther, environment } = await this.connection();
+    return isOfOther ? this.withGlobals({ ...this.globals, live: environment === "sandbox" }) : this;
   }
 
   /** Returns a context with other flags, for a part of the work that prints on streams of its own. */
@@ -288,7 +296,6 @@ export class Context {
       baseUrl: client.baseUrl,
       request: (call) =>
         client.request<never>(call).catch((error: Error & { status?: number; failure?: string }) => {
-          if (error.status === 404) throw Object.assign(error, { hint: missingHint(error.message, connection) });
           if (error.status === 401) throw Object.assign(error, { hint: rejectedCredentialHint(connection) });
           const isOfProject = error.failure === "refused" && connection.baseUrl.source === "project";
           throw isOfProject ? Object.assign(error, { hint: `${startHint(connection)}.` }) : error;

@@ -68,6 +68,33 @@ describe("service login --api-key-stdin", () => {
     expect((await whoami(service, ["--live"])).environment).toBe("live");
   });
 
+  it("shows what a profile with only a live key may do, and names --live where the sandbox is needed", async () => {
+    const service = terminalOf(createConfigDir());
+    await service(
+      ["login", "--api-key-stdin", "--base-url", platform.baseUrl, "--profile", "prod"],
+      {},
+      platform.liveKey,
+    );
+    const prod = ["--profile", "prod"];
+    expect((await whoami(service, prod)).environment).toBe("live");
+    for (const command of ["status", "doctor"]) {
+      const { exitCode, stdout } = await service([command, ...prod]);
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^ok\tcredential\tAPI key from profile prod is valid in live mode, with /m);
+    }
+    expect(await service(["orders", "list", ...prod])).toEqual({
+      exitCode: 4,
+      stdout: "",
+      stderr:
+        'Error: Profile "prod" is signed in to live mode only\nAdd --live, or sign in to the sandbox: service login --profile prod\n',
+    });
+    const id = "ord_0351NTzgPnbMlENaoDYtbf";
+    expect((await service(["orders", "get", id, "--live", ...prod])).stderr).toContain(
+      `Look in the sandbox, without --live: service orders get ${id} --profile prod\n`,
+    );
+    expect((await service(["why", id, "--live", "--profile=prod"])).stderr).toContain(`why ${id} --profile prod\n`);
+  });
+
   it.each([
     ["cut off", (key: string) => key.slice(0, -3)],
     ["with a character changed", (key: string) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],

@@ -12,7 +12,8 @@ export const command: CommandDefinition = {
   run: runWhoami,
 };
 
-async function runWhoami(context: Context): Promise<void> {
+async function runWhoami(given: Context): Promise<void> {
+  const context = await given.whereSignedIn();
   const { profile, baseUrl, credential } = await context.connection();
   const identity = await context.request<Identity>({ method: "GET", path: "/v1/me" });
   const cli = {

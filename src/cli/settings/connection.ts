@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../contract/environments.ts";
-import { lookUp } from "../../contract/ids.ts";
 import { DEFAULT_BASE_URL, serveCommand, shellCommand, shellWord } from "../../contract/shell-command.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import { EXIT_CODES, NotSignedInError, UsageError, UserError } from "../errors.ts";
@@ -35,6 +34,8 @@ export interface ConnectionTarget {
 /** The addresses and the credential that a command uses. */
 export interface Connection extends ConnectionTarget {
   credential: Sourced<StoredCredential> | undefined;
+  /** True if the profile has no credential for the environment, but one for the other. */
+  isOfOther: boolean;
 }
 
 interface TargetSources {
@@ -92,7 +93,8 @@ export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSource
       ? storedCredential(profileNamed(settings, target.profile.value), target)
       : { ...key, value: { type: "api_key", api_key: key.value } };
   if (credential !== undefined) assertEnvironment(credential, target.environment);
-  return { ...target, credential };
+  const { credentials = {} } = profileNamed(settings, target.profile.value) ?? {};
+  return { ...target, credential, isOfOther: credential === undefined && Object.keys(credentials).length > 0 };
 }
 
 /** Returns the key that `service serve` created with the project's database. It is for that platform only. */
@@ -158,12 +160,22 @@ export function resolveProfileName(
 
 /** Returns the credential of a connection, or throws an error that says where it was looked for and how to get one. */
 export function requireCredential(
-  { credential, profile, environment, baseUrl }: Connection,
+  { credential, isOfOther, profile, environment, baseUrl }: Connection,
   settings: Pick<TargetSources, "env"> & { readonly settingsDirectory: string },
 ): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
-  const where = environment === "live" ? " for live mode" : "";
   const login = loginCommand({ profile: profile.value, environment, baseUrl });
+  if (isOfOther) {
+    const [here, there, change] =
+      environment === "live"
+        ? ["live mode", "the sandbox", "Remove --live"]
+        : ["the sandbox", "live mode", "Add --live"];
+    throw new NotSignedInError(
+      `Profile "${profile.value}" is signed in to ${there} only`,
+      `${change}, or sign in to ${here}: ${login}`,
+    );
+  }
+  const where = environment === "live" ? " for live mode" : "";
   const keyFile = defaultKeysAt(baseUrl.value, settings.env);
   const start =
     baseUrl.source === "project"
@@ -194,18 +206,6 @@ function defaultKeysAt(baseUrl: string, env: TargetSources["env"]): string | und
 export function startHint({ baseUrl }: Pick<Connection, "baseUrl">): string {
   const command = baseUrl.source === "project" ? "service dev" : serveCommand(new URL(baseUrl.value));
   return `Start the platform with \`${command}\``;
-}
-
-/** Returns how to find what a message of the platform calls missing; undefined if it names no ID. */
-export function missingHint(message: string, { environment }: Pick<Connection, "environment">): string | undefined {
-  const found = lookUp(/^The [\w ]+ "(\w+)" does not exist/.exec(message)?.[1]);
-  if (found === undefined) return undefined;
-  const { noun, nouns, command, list } = found;
-  const flag = environment === "live" ? " --live" : "";
-  if (message.includes("This is the ID of")) return `To show the ${noun}: ${command}${flag}`;
-  const [here, elsewhere] =
-    environment === "live" ? ["live mode", "the sandbox (without --live)"] : ["the sandbox", "live mode (--live)"];
-  return `It may be in ${elsewhere}. To list the ${nouns} of ${here}: ${list}${flag}`;
 }
 
 /** Returns what to do if the platform rejects the credential of a connection. */

@@ -19,6 +19,7 @@ const SIGN_IN = "Signs users in";
 const CLIENT = "Generates a client that works";
 const TYPES = "Compiles the example of the guide";
 const PROXY = "Forwards requests, listeners and streams";
+const RECEIVER = "Runs the receiver of the guide";
 const SIGNATURES = "Verifies our signatures, and we verify its";
 
 /**
@@ -129,8 +130,12 @@ const TOOLS = [
     pinned: "typescript",
     tests: /compiles in strict mode/,
   },
-  { tool: "Python", use: "Runs the receiver of the guide", tests: /Python receiver/ },
-  { tool: "Go", use: "Runs the receiver of the guide", tests: /Go receiver/ },
+  ...["Python", "Flask", "FastAPI", "PHP", "Go"].map((tool) => ({
+    tool,
+    use: RECEIVER,
+    tests: RegExp(`${tool} receiver`),
+  })),
+  { tool: "Puma", use: RECEIVER, tests: /Ruby receiver/ },
   { tool: "Jest", use: "Runs the tests of the guide", pinned: "jest", tests: /^Jest runs/ },
   { tool: "svix", use: SIGNATURES, pinned: "svix", tests: /svix/ },
   { tool: "@octokit/webhooks", use: SIGNATURES, pinned: "@octokit/webhooks", tests: /octokit/ },

@@ -31,7 +31,7 @@ export function blocksOf(page: string): Block[] {
 
 /** Returns the name in the first line of a file, such as `// inbox.js`. */
 export function nameIn(text: string): string | undefined {
-  return /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text)?.[1];
+  return /^(?:<\?php )?(?:\/\/|#) (\S+\.\w+)\n/.exec(text)?.[1];
 }
 
 /** Returns the files of a page by their names. */

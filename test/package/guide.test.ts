@@ -63,8 +63,10 @@ async function run(program: string, args: readonly string[] = [], more: Record<s
   return code === 0 ? "" : `${basename(program)} ${args.join(" ")}\n${output}`;
 }
 
-it("the example in CONTRIBUTING.md is listed in the table of objects", () => {
-  expect(readFileSync(join(copy, "docs/concepts.md"), "utf8")).toMatch(/^\| Refund +\| `ref_` +\| `pending`, /m);
+it("the example in CONTRIBUTING.md is listed in the tables of objects and event types", () => {
+  const page = readFileSync(join(copy, "docs/concepts.md"), "utf8");
+  expect(page).toMatch(/^\| Refund +\| `ref_` +\| `pending`, /m);
+  expect(page).toMatch(/^\| `refund\.succeeded` +\| A refund succeeded +\| Refund, `succeeded` +\|$/m);
 });
 
 it("the example in CONTRIBUTING.md passes the linter and the compiler", async () => {

@@ -14,12 +14,7 @@ export interface Sample {
 /** Longer JSON is in several lines. */
 const MAX_LINE = 48;
 
-/** How Node.js reads a response that is not JSON, by media type. */
-const READ: Readonly<Record<string, readonly string[]>> = {
-  "text/event-stream": [
-    "for await (const text of response.body.pipeThrough(new TextDecoderStream())) process.stdout.write(text);",
-  ],
-};
+const isStream = ({ success }: Operation): boolean => success.mediaType === "text/event-stream";
 
 /** Returns samples of a request with cURL, Node.js, Python and the CLI. */
 export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
@@ -34,9 +29,9 @@ export function requestSamples(operation: Operation, baseUrl: string): Sample[] 
 function curl(operation: Operation, baseUrl: string): string {
   const { method, body } = operation;
   return [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
+    `curl ${isStream(operation) ? "-N " : ""}${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
-    ...(method === "POST" ? [`-H "Idempotency-Key: $(node -p 'crypto.randomUUID()')"`] : []),
+    ...(method === "POST" ? [`-H "Idempotency-Key: $(uuidgen)"`] : []),
     ...(body === undefined ? [] : [`-H "Content-Type: application/json"`, `-d ${shellWord(readable(body.example))}`]),
   ].join(" \\\n  ");
 }
@@ -57,7 +52,10 @@ function node(operation: Operation, baseUrl: string): string {
     `if (!response.ok) throw new Error((await response.json()).detail);`,
     ...(success.mediaType === "application/json"
       ? [`const ${variable(success.example)} = await response.json();`]
-      : (READ[success.mediaType ?? ""] ?? [])),
+      : []),
+    ...(isStream(operation)
+      ? ["for await (const text of response.body.pipeThrough(new TextDecoderStream())) process.stdout.write(text);"]
+      : []),
   ].join("\n");
 }
 

@@ -64,7 +64,6 @@ it("the failed check in docs/providers.md is what a terminal shows for a receive
 it("the job of README.md passes for its receiver, and writes a report", async () => {
   const project = await makeProject({
     "receiver.mjs": filesOf(README).get("receiver.mjs")!.replace("3000", "APP_PORT"),
-    "package.json": JSON.stringify({ scripts: { start: "node receiver.mjs" } }),
   });
   install(project.folder, ["service-cli"]);
   const { text } = blocksOf(README).find(({ language }) => language === "yaml")!;

@@ -233,6 +233,15 @@ describe("service webhooks send", () => {
     },
   );
 
+  it("does not suggest --type to a user who has passed it", async () => {
+    const receiver = await startAnyReceiver();
+    const args = ["webhooks", "send", receiver.url, "--scheme", "stripe", "--secret", SECRET];
+    expect((await runCli(args)).stderr).toContain("For another type, pass --type.");
+    expect((await runCli([...args, "--type", "invoice.paid"])).stderr).toBe(
+      "Sending a sample of Stripe: invoice.paid. To send your own payload, pass --payload.\n",
+    );
+  });
+
   it("prints no ID if the delivery has none", async () => {
     const receiver = await startAnyReceiver();
     const args = ["--scheme", "stripe"];

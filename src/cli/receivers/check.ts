@@ -131,7 +131,7 @@ export function samplePayload(
     });
   }
   const [header] = Object.keys(scheme.headers ?? {});
-  const others = payloads.length === 1 ? "" : " For another type, pass --type.";
+  const others = type !== undefined || payloads.length === 1 ? "" : " For another type, pass --type.";
   return {
     bytes: Buffer.from(found[1](context.now())),
     headers: header === undefined || type === undefined ? [] : [header, found[0]],

@@ -151,9 +151,11 @@ In a pipe
       without quotes. Commands that print several kinds of lines reject it:
       listen, serve, dev, demo, webhooks capture and webhooks replay
 -q, --quiet
-      IDs only, without notes. Names, if objects have no other ID; the failed
-      checks of doctor, status and webhooks check; the cause of why. Commands
-      that show a new secret reject it. With --json, the same JSON
+      IDs only, without notes; with --json, the same JSON. Instead of IDs:
+      - names of objects that have no ID
+      - the failed checks of doctor, status and webhooks check
+      - the cause of why
+      Commands that show a new secret reject it
 -n, --dry-run
       Prints the requests of a command that changes objects of the platform
       (method, URL and body), and sends none. webhooks send prints the delivery,

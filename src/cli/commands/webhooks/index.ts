@@ -100,15 +100,15 @@ export const command: CommandDefinition = {
         flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
         flag(
           "--wait <duration>",
-          "Maximum wait for the first accepted delivery (default: 5m without a secret, else no wait)",
+          "Maximum wait for the first accepted delivery (default: 5m in a terminal without a secret, else no wait)",
           { parse: duration(1, MAX_WAIT_SECONDS) },
         ),
         flag("--skip-verify", "Skip TLS certificate verification of the receiver"),
       ],
       notes: `
 Pass the secret that the receiver has. Without one, the command prints a new
-secret and waits until the receiver has been started with it. To check a
-rotation, pass both secrets.
+secret in a terminal, and waits until the receiver has been started with it. To
+check a rotation, pass both secrets.
 To check that duplicate events are processed once, pass --probe or --effects.
 With --scheme, the check sends deliveries as that provider does: copies of a
 sample, or of your own --payload.

@@ -161,7 +161,7 @@ function quickStart(docs) {
     file: FRONT_PAGE,
     name: nameOf(FRONT_PAGE),
     title,
-    text: `# ${title}\n\n${text.join("").replaceAll("](docs/", "](")}`,
+    text: `# ${title}\n\n${text.join("")}`,
   };
 }
 
@@ -276,7 +276,8 @@ function headingsOf(tokens) {
 
 function linkOf(href, file, anchors) {
   const [path, anchor] = href.split("#");
-  const target = path === "" ? file : path;
+  // README.md and CHANGELOG.md are above the folder of the pages.
+  const target = path === "" ? file : path.replace(/^docs\//, "");
   if (!/^(\.\.\/[A-Z]+|[\w-]+)\.md$/.test(target)) return href;
   if (anchor === undefined) return `${nameOf(target)}.html`;
   return anchors.get(`${target}#${anchor}`) ?? `${nameOf(target)}.html#${anchor}`;

@@ -17,11 +17,22 @@ export function nearest(name: string, candidates: readonly string[], maxEdits = 
     .map(({ candidate }) => candidate);
 }
 
-/** Returns the probable meanings of a misspelled path. The version that all paths begin with makes none of them closer. */
+const MAX_PATH_EDITS = 3;
+
+/**
+ * Returns the probable meanings of a misspelled path, with its own IDs. The version that all paths begin with makes none of
+ * them closer.
+ */
 export function nearestPaths(path: string, candidates: readonly string[]): string[] {
   const version = /^\/v\d+(?=\/)/.exec(path)?.[0] ?? "";
-  const rests = candidates.filter((one) => one.startsWith(version)).map((one) => one.slice(version.length));
-  return nearest(path.slice(version.length), [...new Set(rests)]).map((rest) => version + rest);
+  const typed = path.split("/");
+  const withIds = (candidate: string) =>
+    candidate
+      .split("/")
+      .map((part, at) => (part.startsWith("{") ? typed[at] || part : part))
+      .join("/");
+  const rests = candidates.filter((one) => one.startsWith(version)).map((one) => withIds(one).slice(version.length));
+  return nearest(path.slice(version.length), rests, MAX_PATH_EDITS).map((rest) => version + rest);
 }
 
 /** Returns the question after a misspelled name: `Did you mean a, b or c?` */

@@ -58,6 +58,12 @@ describe("rejects a repeated header that may occur only once", () => {
 describe("paths and queries", () => {
   it("does not read a trailing slash as an ID", async () => {
     expect(await get("/v1/customers/")).toBe("The path /v1/customers/ does not exist. Did you mean /v1/customers?");
+    for (const [path, meant] of [
+      ["/v1/api_keys/key_1/rotate", "/v1/api_keys/key_1/roll"],
+      ["/v1/orders/ord_354yQYzWILDRbEV56z2ig/complet", "/v1/orders/ord_354yQYzWILDRbEV56z2ig/complete"],
+      ["/v1/webhook_endpoints/we_1/rotate", "/v1/webhook_endpoints/we_1/rotate_secret"],
+    ] as const)
+      expect(await get(path)).toBe(`The path ${path} does not exist. Did you mean ${meant}?`);
   });
 
   it("suggests existing paths for an unknown path", async () => {

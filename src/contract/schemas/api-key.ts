@@ -31,7 +31,7 @@ export const ApiKey = named("ApiKey", "A credential of one environment", {
   last_used: nullInExamples(timestamp("The day or time of the last request; null if there was none")),
   revoked_at: nullInExamples(timestamp("When it was revoked; null while it is usable")),
   revoked_reason: nullInExamples(
-    text("`revoked`, `rolled` by a rotation, or `leaked: ` and the public URL where it was found"),
+    text("`revoked`, `rolled` if the key was rotated, or `leaked: ` and the public URL where it was found"),
   ),
   livemode: Livemode,
   created: Created,

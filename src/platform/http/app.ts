@@ -242,10 +242,10 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
       headers: { Allow: allow },
     });
   }
-  const [guess] = nearestPaths(
-    path,
-    routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")),
-  );
+  // The action that everything else calls rotate.
+  const roll = path.replace(/\/rotate$/, "/roll");
+  const paths = routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}"));
+  const [guess] = routesAt(routes, roll).length > 0 ? [roll] : nearestPaths(path, paths);
   const help = guess === undefined ? " The platform lists all paths at /docs/reference." : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `The path ${path.slice(0, 200)} does not exist.${help}`);
 }

@@ -44,6 +44,14 @@ describe("single quotes that cmd.exe does not remove", () => {
 describe("a usage error exits with 2 and suggests the intended word", () => {
   it.each([
     [["custmers"], 'Error: Unknown command "custmers"\nDid you mean customers?\nSee `service --help`.\n'],
+    [["docs"], 'Error: Unknown command "docs"\nDid you mean open docs?\nSee `service --help`.\n'],
+    [["init"], 'Error: Unknown command "init"\nDid you mean dev init?\nSee `service --help`.\n'],
+    [["refunds"], 'Error: Unknown command "refunds"\nDid you mean payments?\nSee `service --help`.\n'],
+    [["logs", "--tail"], 'Error: Unknown option "--tail"\nDid you mean logs tail?\nSee `service logs --help`.\n'],
+    [
+      ["api", "/v1/orders", "-d", "a=1"],
+      'Error: Unknown option "-d"\nDid you mean -f or --input?\nSee `service api --help`.\n',
+    ],
     [["customers", "lst"], 'Error: Unknown command "lst"\nDid you mean list?\nSee `service customers --help`.\n'],
     [
       ["customers", "list", "--emial", "x"],

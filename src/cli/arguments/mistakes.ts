@@ -20,23 +20,49 @@ export function rejectSwallowedFlags(command: Command): void {
 
 const needsValue = (flag: string, given: string): string => `${flag} needs a value, but ${given} is a flag`;
 
-/** What other commands call a flag. */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  timeout: "within",
-  within: "timeout",
-  output: "json",
-  format: "json",
-  template: "jq",
-  color: "no-color",
-  colour: "no-color",
+/** What other programs call a command or a flag, and what it is called here: the name of another command, or flags. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  docs: ["open docs"],
+  dashboard: ["open dashboard"],
+  init: ["dev init"],
+  start: ["dev", "serve"],
+  forward: ["listen"],
+  tunnel: ["listen"],
+  replay: ["events replay"],
+  resend: ["events replay"],
+  tail: ["events tail", "logs tail"],
+  auth: ["login"],
+  signup: ["login"],
+  requests: ["logs"],
+  refunds: ["payments"],
+  stripe: ["webhooks"],
+  webhook_endpoints: ["endpoints"],
+  "webhook-endpoints": ["endpoints"],
+  "api-keys": ["keys"],
+  "--tail": ["logs tail", "events tail"],
+  "--follow": ["logs tail", "events tail"],
+  "-d": ["-f", "--input"],
+  "--data": ["-f", "--input"],
+  "--timeout": ["--within"],
+  "--within": ["--timeout"],
+  "--output": ["--json"],
+  "--format": ["--json"],
+  "--template": ["--jq"],
+  "--color": ["--no-color"],
+  "--colour": ["--no-color"],
 };
 
-/** Dashes occur in every flag, so they are not compared. */
-function nearestFlags(flag: string, options: readonly Option[]): string[] {
+/** Returns what a name that a command does not have probably means: flags of it, or commands within it. */
+function meaningsOf(name: string, command: Command): string[] {
+  const options = optionsOf(command);
+  const synonyms = (SYNONYMS[name] ?? []).filter((one) =>
+    one.startsWith("-") ? options.some((option) => option.is(one)) : `service ${one}`.startsWith(pathOf(command)),
+  );
+  if (synonyms.length > 0) return synonyms;
+  if (!name.startsWith("-")) return nearest(name, commandNames(command));
+  // Dashes occur in every flag, so they are not compared.
   const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
-  const synonym = SYNONYMS[flag.replace(/^--/, "")];
-  if (synonym !== undefined && names.includes(synonym)) return [`--${synonym}`];
-  return nearest(flag.replace(/^--/, ""), names).map((name) => `--${name}`);
+  return nearest(name.replace(/^--/, ""), names).map((long) => `--${long}`);
 }
 
 function optionsOf(command: Command | null): Option[] {
@@ -53,13 +79,8 @@ export function isHelpShown(error: CommanderError): boolean {
 /** Converts an error message of commander to a UsageError that points to the help of the intended command. */
 export function usageErrorOf(error: CommanderError, program: Command, operands: readonly string[]): UsageError {
   const command = commandNamed(program, operands);
-  const [, kind, name = ""] = /^error: unknown (command|option) '([^']+)'/.exec(error.message) ?? [];
-  const meant =
-    kind === "command"
-      ? nearest(name, commandNames(command))
-      : kind === "option"
-        ? nearestFlags(name, optionsOf(command))
-        : [];
+  const [, name] = /^error: unknown (?:command|option) '([^']+)'/.exec(error.message) ?? [];
+  const meant = name === undefined ? [] : meaningsOf(name, command);
   // What commander suggests may have nothing in common with what was typed.
   const suggestion = meant.length === 0 ? adviceOn(error, command) : `${didYouMean(meant)}\n`;
   const hint = `${suggestion}See \`${pathOf(command)} --help\`.`;

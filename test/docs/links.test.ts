@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { SCOPES } from "../../src/contract/scopes.ts";
+import { oauthScopeName, SCOPES } from "../../src/contract/scopes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const markdownIn = (folder: string): string[] =>
@@ -96,6 +96,11 @@ it("docs/authentication.md lists every scope", () => {
   const listed = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`([\w:]+)`/g)].map(([, scope]) => scope!));
   expect(listed.filter((scope) => scope.includes(":"))).toEqual(SCOPES);
   expect(section).toContain(`There are ${SCOPES.length} scopes.`);
+});
+
+it("docs/sign-in-with-service.md names every scope as the API and OAuth do", () => {
+  const [, section = ""] = read("docs/sign-in-with-service.md").split("\n## Scopes\n");
+  for (const scope of SCOPES) expect(section).toMatch(new RegExp(`\`${scope}\`.*\\|.*\`${oauthScopeName(scope)}\``));
 });
 
 it("docs/dev.md shows the defaults of the schema", () => {

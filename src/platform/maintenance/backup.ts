@@ -60,7 +60,7 @@ function giveName(partial: string, file: string): void {
 }
 
 async function copyFile(database: string, file: string, driver: string | undefined): Promise<void> {
-  if (!existsSync(database)) throw new StorageOpenError("missing", `${database} does not exist.`);
+  if (!existsSync(database)) throw new StorageOpenError("missing", `${database} does not exist`);
   const sqlite = await loadSqlite(driver);
   assertLogBelongs(database);
   const source = new Connection(sqlite, database, { readOnly: true });

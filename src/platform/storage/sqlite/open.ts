@@ -271,7 +271,7 @@ class SqliteStorage implements Database {
  * StorageOpenError: "missing", "log_mismatch", "not_a_database" if it is not a platform's, and as `planUpgrade`.
  */
 export async function openSqliteReader(file: string, driver?: string): Promise<DatabaseReader> {
-  if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist.`);
+  if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist`);
   const sqlite = await loadSqlite(driver);
   try {
     assertLogBelongs(file);

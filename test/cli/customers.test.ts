@@ -133,7 +133,9 @@ describe("service customers get, update, delete", () => {
     const { exitCode, stdout, stderr } = await service(["customers", "get", id]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toContain("404 not_found");
-    expect(stderr).toMatch(/^It was deleted from the sandbox at \S+Z\.\n.*: service logs get req_\w+\n$/m);
+    expect(stderr).toMatch(
+      /^Error: The customer \w+ was deleted from the sandbox at \S+Z\n(.*\n)+.*: service logs get req_\w+\n$/,
+    );
   });
 
   it("requires --yes for a deletion in live mode without a terminal", async () => {

@@ -113,6 +113,13 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       '--metadata: "a" is repeated',
     ],
     [["customers", "list", "--limit", "0"], "must be at least 1"],
+    [
+      ["serve", "--request-timeout", "20x"],
+      '--request-timeout: must be a number of seconds or a duration, such as 5 or 5s, not "20x"',
+    ],
+    [["serve", "--request-timeout", "20s", "--port", "x"], "--port: must be a whole number"],
+    [["listen", "--timeout", "5", "--retries", "x"], "--retries: must be a whole number"],
+    [["webhooks", "verify", "--tolerance", "5m", "--now", "x"], "--now: must be a whole number"],
     [["customers", "list", "--limit", "ten"], '--limit: must be a whole number, not "ten"'],
     [["customers", "list", "--limit", "1.5"], "must be a whole number"],
     [["customers", "list", "--limit", "3", "--all"], "--all cannot be combined with --limit"],

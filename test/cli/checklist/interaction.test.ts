@@ -107,7 +107,7 @@ describe("a live deletion", () => {
 
   it.each([
     ["credential", "", 4, "Not signed in"],
-    ["object", undefined, 3, 'The customer "cus_4Vf8aTqz0bKm2sNw9XyRcd" does not exist'],
+    ["object", undefined, 3, "The customer cus_4Vf8aTqz0bKm2sNw9XyRcd does not exist"],
   ])("reports a missing %s before the question", async (_what, key = platform.liveKey, exitCode, message) => {
     const session = inTerminal(["customers", "delete", "cus_4Vf8aTqz0bKm2sNw9XyRcd"], { SERVICE_API_KEY: key });
     expect(await session.ended).toBe(exitCode);

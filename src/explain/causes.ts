@@ -171,7 +171,7 @@ function causeOfDns(name: string, description: string): Pick<Cause, "what" | "ac
         action: "Check the network and the name servers of the platform's machine, then retry",
       }
     : {
-        what: `The host name ${name} could not be resolved`,
+        what: `The host name ${name.startsWith("the ") ? "of " : ""}${name} could not be resolved`,
         action: `Fix its DNS record, or ${CORRECT_URL}, then retry`,
       };
 }

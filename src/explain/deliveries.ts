@@ -342,7 +342,7 @@ function ofDeletedEndpoint(delivery: Delivery, receiver: Receiver, chain: Chain)
   const summary =
     cause === undefined
       ? `The endpoint ${receiver.endpoint} was deleted before the first attempt`
-      : `${cause.what}; it was deleted after ${counted(attempts.length, "attempt")}`;
+      : `${cause.what}; the endpoint was deleted after ${counted(attempts.length, "attempt")}`;
   // A replay would send duplicates to the other receivers.
   if (chain.listed.some(({ endpoint }) => endpoint !== delivery.endpoint))
     return { code, summary, action: null, fix: null };

@@ -214,7 +214,7 @@ describe("service why for a delivery and its event", () => {
     const { stdout } = await world.service(["why", event.id, "--json"]);
     const { findings } = JSON.parse(stdout) as { findings: unknown[] };
     expect(findings[1]).toMatchObject({
-      summary: `The endpoint ${deleted} required a login and responded with 401; it was deleted after 1 attempt`,
+      summary: `The endpoint ${deleted} required a login and responded with 401; the endpoint was deleted after 1 attempt`,
       action: null,
       fix: null,
     });
@@ -229,7 +229,7 @@ describe("service why for a delivery and its event", () => {
     await world.clear();
     const expected = {
       code: "receiver_unauthorized",
-      summary: `The endpoint ${endpoint} required a login and responded with 401; it was deleted after 2 attempts`,
+      summary: `The endpoint ${endpoint} required a login and responded with 401; the endpoint was deleted after 2 attempts`,
       evidence: 'Attempt 2 at T: 401 in N ms, "Sign in"',
     };
     for (const about of [event.id, id]) {

@@ -111,9 +111,10 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   output.note("To see how the receivers respond: service deliveries list");
 }
 
-/** Returns the status in words: `finished` if some objects failed. */
+/** Returns the status in words. An operation only queues: it succeeds once it is through, whatever the receivers do. */
 export function shownStatus({ status, failed }: BulkOperation): string {
-  return status === "succeeded" && failed > 0 ? "finished" : status;
+  if (status !== "succeeded") return status;
+  return failed > 0 ? "finished" : "queued";
 }
 
 /** An age counts in the environment's time, which a person may not expect to be ahead. */
@@ -166,7 +167,6 @@ async function follow(started: BulkOperation, participle: string, context: Conte
   }
 }
 
-/** An operation succeeds once it is through, whatever failed: a person reads that as a success of all. */
 const STATUS: Column<BulkOperation> = {
   ...statusColumn("bulk_operation"),
   text: (operation, { terminal }) => (terminal ? shownStatus(operation) : operation.status),
@@ -191,7 +191,7 @@ const BULK_OPERATION: ResourceView<BulkOperation> = {
     TYPE,
     FILTERS,
     { label: "Total", text: ({ total }) => String(total) },
-    { label: "Done", text: ({ done }) => String(done) },
+    { label: "Queued", text: ({ done }) => String(done) },
     { label: "Failed", text: ({ failed }) => String(failed), styleOf: (text) => (text === "0" ? undefined : "bad") },
     { label: "Last error", text: ({ last_error: reason }) => reason ?? "" },
     ENVIRONMENT,

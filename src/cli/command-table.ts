@@ -36,7 +36,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     runsProgram: true,
   }),
   entry(WEBHOOKS, "trigger", "Trigger an event through real API calls", () => import("./commands/trigger/index.ts")),
-  entry(WEBHOOKS, "events", "List and replay events", () => import("./commands/events.ts")),
+  entry(WEBHOOKS, "events", "List, follow and replay events", () => import("./commands/events.ts")),
   entry(
     WEBHOOKS,
     "webhooks",

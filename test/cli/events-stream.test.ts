@@ -172,7 +172,7 @@ describe("service events replay", () => {
 
   it("exits with 1 if no endpoint and no listener receives the event", async () => {
     const event = await json<Event>("trigger", "payment.failed");
-    const reason = `No endpoint or listener received ${event.id}: none subscribes to its type`;
+    const reason = `No endpoint or listener received ${event.id}: there is none for its type`;
     for (const flags of [[], ["--quiet"], ["--json"]]) {
       const { exitCode, stdout, stderr } = await service(["events", "replay", event.id, ...flags]);
       expect(exitCode).toBe(1);

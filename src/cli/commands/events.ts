@@ -38,7 +38,7 @@ interface ReplayFlags extends BulkFlags {
 /** `service events`. */
 export const command: CommandDefinition = {
   name: "events",
-  about: "List and replay events",
+  about: "List, follow and replay events",
   examples: ["service events list --type 'order.*' --since 1h", `service events replay ${EVENTS.exampleId}`],
   commands: [
     listVerb(EVENTS, {
@@ -108,8 +108,6 @@ export const command: CommandDefinition = {
     },
     {
       name: "tail",
-      // `listen` without a target does more, in the sandbox.
-      hidden: true,
       about: "Follow events until Ctrl-C",
       options: [
         flag("--type <list>", "Only these event types, separated by commas: 'order.*,customer.created'", {
@@ -173,8 +171,8 @@ function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay):
 }
 
 function unreceived(id: string): UserError {
-  return new UserError(`No endpoint or listener received ${id}: none subscribes to its type`, {
-    hint: shellCommand`See what is missing: service why ${id}`,
+  return new UserError(`No endpoint or listener received ${id}: there is none for its type`, {
+    hint: shellCommand`Forward it to your application: service events replay ${id} --forward-to localhost:3000\nSee what is missing: service why ${id}`,
     code: "no_receiver",
   });
 }

@@ -28,7 +28,7 @@ export function addGlobalOptions<Root extends Command>(command: Root): Root {
     .addOption(new Option("--jq <expression>", "jq expression to filter the JSON with (implies --json)"))
     .addOption(new Option("--profile <name>", "Profile to use").argParser(notEmpty))
     .addOption(new Option("--api-key-stdin", "Read the API key from stdin").default(false))
-    .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))
+    .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(parseBaseUrlFlag))
     .addOption(new Option("--live", "Use live mode instead of the sandbox").default(false))
     .addOption(new Option("--no-color", "Disable color"))
     .addOption(
@@ -54,4 +54,9 @@ function parseFields(text: string): string[] {
     .filter((name) => name !== "");
   if (names.length === 0) throw new InvalidArgumentError("Must be one or more field names, separated by commas.");
   return names;
+}
+
+/** Parses the flag's value. An address of this machine may omit http://. */
+function parseBaseUrlFlag(text: string): string {
+  return notEmpty(text).replace(/^(?=(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:\/|$))/i, "http://");
 }

@@ -20,6 +20,14 @@ describe("service orders", () => {
     expect(await json("orders", "get", order.id)).toEqual(completed);
   });
 
+  it("takes the URL of a page in the dashboard for its ID, and an address of this machine without http://", async () => {
+    const order = await newOrder();
+    const { baseUrl } = cli.platform;
+    const page = `${baseUrl}/dashboard/sandbox/orders/${order.id}?tab=events`;
+    expect(await json("orders", "get", page, "--base-url", baseUrl.replace("http://", ""))).toEqual(order);
+    expect((await service(["why", page])).stdout).toContain(order.id);
+  });
+
   it("explains an invalid transition", async () => {
     const order = await newOrder();
     await json("orders", "cancel", order.id);

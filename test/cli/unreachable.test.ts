@@ -91,7 +91,7 @@ describe("a proxy of the environment", () => {
 });
 
 describe("a base URL that is none", () => {
-  it.each(["foo", "localhost:4010", "ftp://example.com"])(
+  it.each(["foo", "example.com:4010", "ftp://example.com"])(
     "is a usage error without a credential, too: %s",
     async (url) => {
       for (const command of [["orders", "list"], ["status"]]) {

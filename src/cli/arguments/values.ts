@@ -71,10 +71,10 @@ export function secondsOf(text: string): number | undefined {
 
 const TIMEOUT_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
-/** The timeout of one forward, in milliseconds. */
+/** Parses a timeout to milliseconds. A number without a unit is in seconds. */
 export function parseTimeout(text: string): number {
-  const [, count, unit] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
-  const milliseconds = Number(count) * (TIMEOUT_UNITS[unit ?? ""] ?? Number.NaN);
+  const [, count, unit = "s"] = /^(\d{1,6})(ms|s|m)?$/.exec(text) ?? [];
+  const milliseconds = Number(count) * TIMEOUT_UNITS[unit]!;
   if (milliseconds >= 1 && milliseconds <= 600_000) return milliseconds;
   throw new InvalidArgumentError("Must be a duration such as 500ms, 10s or 1m, up to 10m.");
 }
@@ -100,10 +100,11 @@ export function pointInTime(text: string): string {
   );
 }
 
-/** Parses the ID of an object. The platform checks its kind. */
+/** Parses the ID of an object, or the URL of its page in the dashboard. The platform checks its kind. */
 export function objectId(text: string): string {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) throw new InvalidArgumentError("Must be an ID such as cus_4Vf8….");
-  return text;
+  const id = /^https?:\/\/.*\/([a-z]+_\w+)(?:[?#].*)?$/.exec(text)?.[1] ?? text;
+  if (!/^[A-Za-z0-9_-]+$/.test(id)) throw new InvalidArgumentError("Must be an ID such as cus_4Vf8….");
+  return id;
 }
 
 /** Parses an event type. Throws UsageError with the nearest names if it does not exist. */

@@ -52,7 +52,8 @@ const CLOCK_ADVANCE: ResourceView<TestClock> = {
 /** `service clock`. */
 export const command: CommandDefinition = {
   name: "clock",
-  about: "Manage the sandbox test clock. Advancing it makes retries and expirations happen now.",
+  about:
+    "Manage the sandbox test clock. Advancing it makes retries and expirations happen now. It moves forward only: real time returns with a reset of the sandbox.",
   examples: ["service clock show", "service clock advance 3d"],
   sandboxOnly: "Only the sandbox has a test clock",
   commands: [

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { wholeNumber } from "../arguments/values.ts";
+import { secondsOf, wholeNumber } from "../arguments/values.ts";
 import { type Flag, flag } from "../command.ts";
 
 /** How the platform uses a PostgreSQL database. */
@@ -26,5 +26,7 @@ export const POSTGRES_FLAGS: readonly Flag[] = [
 
 export function parseSeconds(text: string): number {
   if (/^\d{1,4}(\.\d{1,3})?$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Must be a number of seconds, such as 5.");
+  const seconds = secondsOf(text) ?? Infinity;
+  if (seconds < 10_000) return seconds;
+  throw new InvalidArgumentError("Must be a number of seconds or a duration, such as 5 or 5s.");
 }

@@ -79,7 +79,9 @@ export const command: CommandDefinition = {
       filters: [
         flag("--endpoint <id>", "Filter by webhook endpoint", { parse: objectId }),
         flag("--event <id>", "Filter by event", { parse: objectId }),
-        flag("--status <status>", "Filter by status", { choices: [...statusesOf("delivery"), "retrying"] }),
+        flag("--status <status>", "Filter by status; retrying is pending after a failed attempt", {
+          choices: [...statusesOf("delivery"), "retrying"],
+        }),
         flag("--code <status>", "Filter by the last response: a status, a class such as 5xx, or none"),
         ...SEARCH_FILTERS,
       ],

@@ -10,7 +10,7 @@ import type { SignatureError, WebhookEvent } from "../../../webhooks/index.ts";
 import { type DeliveryHeaders, type Scheme, SCHEMES } from "../../../webhooks/schemes.ts";
 import { parseHeaders } from "../../arguments/headers.ts";
 import { collect } from "../../arguments/repeated.ts";
-import { objectId, wholeNumber } from "../../arguments/values.ts";
+import { objectId, secondsOf, wholeNumber } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
@@ -74,8 +74,8 @@ export const verification: CommandDefinition = {
       parse: objectId,
       conflicts: ["header", "payload", "scheme", "tolerance", "now"],
     }),
-    flag("--tolerance <seconds>", "Maximum age of the signature (default: that of the scheme)", {
-      parse: wholeNumber(0),
+    flag("--tolerance <duration>", "Maximum age of the signature, such as 5m or 300 (default: that of the scheme)", {
+      parse: (text) => secondsOf(text) ?? wholeNumber(0)(text),
     }),
     flag("--now <seconds>", "Unix time to verify at (default: now)", { parse: wholeNumber(0) }),
   ],

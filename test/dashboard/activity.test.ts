@@ -221,7 +221,10 @@ describe("the dashboard", { shuffle: false }, () => {
 
       respond = { status: 200, body: "welcome back" };
       await page.getByRole("button", { name: "Retry now" }).click();
-      await page.locator(".facts").getByText("delivered").waitFor();
+      await page
+        .locator(".answer")
+        .getByText(/^Delivered to /)
+        .waitFor();
       await steps.getByText("welcome back").waitFor();
       await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
     });
@@ -235,8 +238,7 @@ describe("the dashboard", { shuffle: false }, () => {
       const failing = async () => (await api("GET", "/v1/deliveries?status=pending")).body.data[0];
       await expect.poll(async () => (await failing()).attempt_count).toBe(1);
       const { id } = await failing();
-      await board.show(`sandbox/deliveries/${id}`);
-      await page.getByRole("link", { name: "Explain" }).click();
+      await board.show(`sandbox/why/${id}`);
       // The words of the command, whose times are in UTC.
       const env = {
         SERVICE_BASE_URL: board.platform.baseUrl,

@@ -49,7 +49,7 @@ afterAll(async () => {
 /** Opens a page of the sandbox or of `/live`, and waits until everything is loaded. */
 async function settle(path: string): Promise<void> {
   await board.show(path === "/live" ? "live" : `sandbox/${path}`.replace(/\/$/, ""));
-  const isSettled = `document.querySelector("h1") !== null && document.querySelector(".loading, .skeleton") === null`;
+  const isSettled = `document.querySelector("h1") !== null && document.querySelector(".loading, .skeleton, .waiting") === null`;
   await expect.poll(() => board.page.evaluate(isSettled), { interval: 20 }).toBe(true);
 }
 

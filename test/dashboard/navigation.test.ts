@@ -311,20 +311,20 @@ it("j and k go on to the next and previous page of the list from which it was op
 
 it("Escape leaves an explanation for the page before it, or for what a link from elsewhere explains", async () => {
   const { page, api, platform } = board;
-  const [delivery] = (await api("GET", "/v1/deliveries?limit=1")).body.data;
+  const [request] = (await api("GET", "/v1/request_logs?limit=1")).body.data;
   const path = () => new URL(page.url()).pathname;
   await board.menu("Deliveries");
   await page.locator("tr[data-row]").first().waitFor();
-  await board.show(`sandbox/deliveries/${delivery.id}`);
+  await board.show(`sandbox/logs/${request.id}`);
   await page.getByRole("link", { name: "Explain" }).waitFor();
   await page.keyboard.press("e");
-  await expect.poll(path).toBe(`/dashboard/sandbox/why/${delivery.id}`);
+  await expect.poll(path).toBe(`/dashboard/sandbox/why/${request.id}`);
   await page.keyboard.press("Escape");
-  await expect.poll(path).toBe(`/dashboard/sandbox/deliveries/${delivery.id}`);
-  await page.goto(`${platform.baseUrl}/dashboard/sandbox/why/${delivery.id}`);
-  await page.getByRole("button", { name: "Refresh" }).waitFor();
+  await expect.poll(path).toBe(`/dashboard/sandbox/logs/${request.id}`);
+  await page.goto(`${platform.baseUrl}/dashboard/sandbox/why/${request.id}`);
+  await page.locator(".answer:not(.unknown)").waitFor();
   await page.keyboard.press("Escape");
-  await expect.poll(path).toBe(`/dashboard/sandbox/deliveries/${delivery.id}`);
+  await expect.poll(path).toBe(`/dashboard/sandbox/logs/${request.id}`);
 });
 
 it("rows of a list that is loaded take the place of the rows, whose headings do not move", async () => {

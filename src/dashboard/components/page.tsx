@@ -158,10 +158,12 @@ export function WithAside(props: {
   );
 }
 
-/** What follows an answer. It is not shown until the height of the answer is known, because it would move. */
+/** What would move when something above it is loaded: it is not shown before. */
 export function Below({ isReady, children }: { isReady: boolean; children: ComponentChildren }) {
+  const wasReady = useRef(false);
+  wasReady.current ||= isReady;
   return (
-    <div class={isReady ? "" : "waiting"}>
+    <div class={wasReady.current ? "" : "waiting"}>
       <div class="rest">{children}</div>
     </div>
   );

@@ -293,11 +293,11 @@ export function Id({ id }: { id: string }) {
   );
 }
 
-/** A URL or path, which breaks after a slash if it can. */
+/** A URL or path, which breaks after a slash or before a parameter if it can. */
 export function Breakable({ text }: { text: string }) {
   return (
     <>
-      {text.split(/(?<=[^/:]\/)/).map((part) => (
+      {text.split(/(?<=[^/:]\/)|(?=[?&])/).map((part) => (
         <>
           {part}
           <wbr />

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { OAuthApp } from "../../contract/schemas/oauth-app.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
-import { oauthScopeName, permissionsOf, SCOPES } from "../../contract/scopes.ts";
+import { OAUTH_PATHS, oauthScopeName } from "../../contract/scopes.ts";
 import { useCall } from "../api/call.ts";
 import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
@@ -9,11 +9,12 @@ import { DetailPage } from "../components/detail-page.tsx";
 import { ConfirmedAction } from "../components/action.tsx";
 import { ShownOnce } from "../components/dialog.tsx";
 import { Card, Empty, Facts, Page, WithAside } from "../components/page.tsx";
-import { PagedTable, Table } from "../components/table.tsx";
+import { PagedTable } from "../components/table.tsx";
 import { ClockTime, CopyLine, Id, Time } from "../components/values.tsx";
 import { count, counted } from "../format.ts";
 import { showToast } from "../components/toasts.tsx";
 import { hrefOf, Link, useGo } from "../router.tsx";
+import { ScopeTable } from "./api-keys/scopes.tsx";
 import { CreateResource, EditResource } from "./resource-form.tsx";
 import { listAndPage } from "./list-page.tsx";
 
@@ -26,11 +27,15 @@ function typeOf({ public: isPublic }: OAuthApp): string {
 function AppList() {
   const pages = usePages<OAuthApp>("/v1/oauth_apps", {}, { limit: 100 });
   const [fresh, setFresh] = useState<OAuthApp>();
-  const app = pages.items?.[0];
   return (
     <Page
       title="OAuth apps"
-      subtitle="Third-party apps that use the API on behalf of users, with their consent."
+      subtitle={
+        <>
+          Third-party apps that use the API on behalf of users, with their consent.{" "}
+          <a href="/docs/guides/sign-in-with-service.html">How an app signs users in</a>
+        </>
+      }
       actions={
         <CreateResource<OAuthApp>
           kind="oauth_app"
@@ -75,31 +80,6 @@ function AppList() {
           { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
         ]}
       />
-      <Card title="How an app gets access">
-        <ol class="steps down">
-          <li>
-            <h3>Register it</h3>
-            <p class="soft">It gets a client ID; one that runs on a server gets a secret, too.</p>
-          </li>
-          <li>
-            <h3>Send a user to the consent page</h3>
-            <p class="soft">They see what the app can do, and allow or deny it.</p>
-            {app !== undefined && <p class="soft">For {app.name}, with an example of a scope:</p>}
-            <CopyLine
-              text={app === undefined ? `${location.origin}/oauth/authorize` : authorizationUrl(app)}
-              what="the URL"
-            />
-          </li>
-          <li>
-            <h3>Exchange the code for a token</h3>
-            <p class="soft">With PKCE. The token works until the user revokes it, under Team & access.</p>
-            <CopyLine text={app === undefined ? `${location.origin}/oauth/token` : exchange(app)} what="the command" />
-          </li>
-        </ol>
-      </Card>
-      <Card title="Scopes" note="what an app can request, and users allow">
-        <Scopes />
-      </Card>
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
     </Page>
   );
@@ -155,16 +135,15 @@ function AppDetail({ id }: { id: string }) {
       >
         {(app) => (
           <>
-            <section class="answer" aria-label="Summary">
-              <p dir="auto">
-                {app.authorized_users === 0
-                  ? `No user has authorized ${app.name} yet.`
-                  : `${counted(app.authorized_users, "user")} authorized ${app.name}.`}
-              </p>
+            <section class="answer object" aria-label="Summary">
+              <p dir="auto">{app.name}</p>
               <p class="evidence">
                 {app.public
-                  ? "A public client, without a secret: for phones, browsers and command lines."
-                  : "A confidential client: it runs on a server, which keeps its secret."}
+                  ? "A public client, without a secret: for phones, browsers and command lines. "
+                  : "A confidential client: it runs on a server, which keeps its secret. "}
+                {app.authorized_users === 0
+                  ? "No user has authorized it yet."
+                  : `${counted(app.authorized_users, "user")} authorized it.`}
               </p>
               <div class="row-actions remedy">
                 <a class="button" href={authorizationUrl(app)} target="_blank" rel="noreferrer">
@@ -194,54 +173,31 @@ function AppDetail({ id }: { id: string }) {
             >
               <Card title="Connect">
                 <p class="soft">
-                  Authorization code flow with PKCE (S256), for {app.public ? "a public" : "a confidential"} client.
-                  OAuth libraries find the URLs through the metadata document.
+                  Authorization code flow with PKCE (S256). OAuth libraries find the URLs through the metadata document.
                 </p>
                 <Facts
                   rows={[
-                    ...URLS.map(
-                      ([label, end]) => [label, <CopyLine text={location.origin + end} what={label} />] as const,
-                    ),
-                    ["Example", <CopyLine text={authorizationUrl(app)} what="the example" />],
+                    [
+                      "Metadata",
+                      <CopyLine text={`${location.origin}${OAUTH_PATHS.metadata}`} what="the metadata URL" />,
+                    ],
+                    ["Send a user to the consent page", <CopyLine text={authorizationUrl(app)} what="the URL" />],
+                    ["Exchange the code for a token", <CopyLine text={exchange(app)} what="the command" />],
                   ]}
                 />
               </Card>
               <Card title="Scopes" note="what the app can request, and users allow">
-                <Scopes />
+                <p class="soft">
+                  The scope <code>customers:read</code> of an API key is <code>{oauthScopeName("customers:read")}</code>{" "}
+                  in OAuth.
+                </p>
+                <ScopeTable cell={(scope) => <code>{oauthScopeName(scope)}</code>} />
               </Card>
             </WithAside>
           </>
         )}
       </DetailPage>
       <ClientSecret app={fresh} onClose={() => setFresh(undefined)} />
-    </>
-  );
-}
-
-/** What each scope permits, by its name in OAuth, which is another one than in API keys. */
-function Scopes() {
-  return (
-    <>
-      <p class="soft">
-        The scope <code>customers:read</code> of an API key is <code>{oauthScopeName("customers:read")}</code> in OAuth.
-      </p>
-      <Table
-        label="Scopes"
-        items={permissionsOf(SCOPES)}
-        keyOf={({ words }) => words}
-        columns={[
-          {
-            label: "Permission",
-            isLong: true,
-            cell: ({ words }) => words.replace(/^./, (letter) => letter.toUpperCase()),
-          },
-          {
-            label: "Scopes",
-            isLong: true,
-            cell: ({ scopes }) => <code>{scopes.map(oauthScopeName).join(" ")}</code>,
-          },
-        ]}
-      />
     </>
   );
 }
@@ -269,12 +225,6 @@ function exchange({ client_id: client, redirect_uris: [redirect = ""], public: i
     ` -d code=$CODE -d code_verifier=$VERIFIER${isPublic ? "" : " -d client_secret=$CLIENT_SECRET"}`
   );
 }
-
-const URLS = [
-  ["Metadata", "/.well-known/oauth-authorization-server"],
-  ["Authorization", "/oauth/authorize"],
-  ["Token", "/oauth/token"],
-] as const;
 
 /** Shows the secret of an app that was registered or got a new one. */
 function ClientSecret({ app, onClose }: { app: OAuthApp | undefined; onClose: () => void }) {

@@ -7,27 +7,26 @@ import { useExplanation } from "../api/explanation.ts";
 import { useQuery, useText } from "../api/store.ts";
 import { Answer } from "../components/answer.tsx";
 import { DetailPage } from "../components/detail-page.tsx";
-import { Card, ErrorBox, Facts } from "../components/page.tsx";
+import { Below, Card, ErrorBox, Facts } from "../components/page.tsx";
 import { likelyAttempts, Trail } from "../components/trail.tsx";
 import {
   Breakable,
   ClockTime,
   Copy,
   curl,
-  DeliveryState,
   message,
   NextAttempt,
   ObjectLink,
   pretty,
   Raw,
   StatusCode,
-  WhyLink,
 } from "../components/values.tsx";
-import { count, dateAndTime, milliseconds } from "../format.ts";
+import { count, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { isRepairFirst, Remedy } from "./remedy.tsx";
 import { RetryNow } from "./retry-now.tsx";
+import { originOf } from "./why.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
   const path = `/v1/deliveries/${encodeURIComponent(id)}`;
@@ -36,7 +35,7 @@ export function DeliveryDetail({ id }: { id: string }) {
   const endpoint = useQuery<WebhookEndpoint>(
     data === undefined || data.endpoint === null ? undefined : `/v1/webhook_endpoints/${data.endpoint}`,
   );
-  const { explanation, again } = useExplanation(data && id, `${stampOf(data)} ${endpoint.data?.status}`);
+  const { explanation, error, again } = useExplanation(data && id, `${stampOf(data)} ${endpoint.data?.status}`);
   const isDeleted = endpoint.error?.status === 404;
   const canRetry = endpoint.data !== undefined && !isDeleted && data !== undefined && data.status !== "succeeded";
   return (
@@ -46,19 +45,17 @@ export function DeliveryDetail({ id }: { id: string }) {
       siblings={explanation?.chain.listed.map((delivery) => delivery.id)}
       of={query}
       title={data === undefined ? "Delivery" : data.event_type}
-      actions={() => (
-        <>
-          <WhyLink id={id} />
-          {canRetry && endpoint.data?.status === "enabled" && (
-            <RetryNow
-              id={id}
-              class={explanation === undefined || isRepairFirst(explanation.findings[0]) ? "" : "primary"}
-              shortcut="r"
-              onDone={query.reload}
-            />
-          )}
-        </>
-      )}
+      actions={() =>
+        canRetry &&
+        endpoint.data?.status === "enabled" && (
+          <RetryNow
+            id={id}
+            class={explanation === undefined || isRepairFirst(explanation.findings[0]) ? "" : "primary"}
+            shortcut="r"
+            onDone={query.reload}
+          />
+        )
+      }
     >
       {(delivery) => (
         <>
@@ -80,41 +77,26 @@ export function DeliveryDetail({ id }: { id: string }) {
               )
             }
           />
-          {explanation !== undefined && <Trail chain={explanation.chain} only={id} />}
-          <Card title="Details">
-            <Facts
-              rows={[
-                ["State", <DeliveryState delivery={delivery} />],
-                ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
-                [
-                  "Event",
-                  <>
-                    <Link href={hrefOf("events", delivery.event)}>{delivery.event_type}</Link>{" "}
-                    <Link href={hrefOf("deliveries", "", { query: delivery.event })}>(all deliveries)</Link>
-                  </>,
-                ],
-                ["Created", <ClockTime at={delivery.created} />],
-                ["Next attempt", delivery.next_attempt === null ? undefined : <NextAttempt delivery={delivery} />],
-                ["Gives up", endOf(delivery)],
-              ]}
+          <Below isReady={explanation !== undefined || error !== undefined}>
+            {explanation !== undefined && <Trail chain={explanation.chain} only={id} />}
+            <Card title="Details">
+              <Facts
+                rows={[
+                  ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
+                  ...(explanation === undefined ? [] : originOf(explanation.chain)),
+                ]}
+              />
+            </Card>
+            <Attempts
+              delivery={delivery}
+              url={endpoint.data?.url}
+              name={endpoint.data === undefined ? "the endpoint" : nameOfEndpoint(endpoint.data)}
             />
-          </Card>
-          <Attempts
-            delivery={delivery}
-            url={endpoint.data?.url}
-            name={endpoint.data === undefined ? "the endpoint" : nameOfEndpoint(endpoint.data)}
-          />
+          </Below>
         </>
       )}
     </DetailPage>
   );
-}
-
-/** Returns when retries end if no attempt succeeds. */
-function endOf(delivery: Delivery): string | undefined {
-  const likely = likelyAttempts(delivery);
-  const last = likely.at(-1);
-  return last === undefined ? undefined : `${dateAndTime(last)}, after about ${count(likely.length + 1)} more attempts`;
 }
 
 /** Returns what an attempt changes, so that the explanation is read again. */
@@ -137,9 +119,11 @@ function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | un
   return (
     <>
       <Link href={hrefOf("endpoints", id)}>{nameOfEndpoint(props.endpoint)}</Link>{" "}
-      <span class="soft">
-        <Breakable text={props.endpoint.url} />
-      </span>
+      {props.endpoint.description !== null && (
+        <span class="soft">
+          <Breakable text={props.endpoint.url} />
+        </span>
+      )}
     </>
   );
 }
@@ -219,41 +203,38 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   const { status_code: code, error, response_excerpt: response, duration_ms: took, injected } = latest;
   const isGood = isSuccess(code);
   const wasSent = !isNotSent(error);
+  const isOne = attempts.length === 1;
   const last = number + attempts.length - 1;
   const { url, body, isExpired } = props.request;
   const { request_headers: sent, response_headers: received } = latest;
   return (
     <li class={isGood ? "good" : wasSent ? "bad" : "ended"}>
       <p class="attempt-head">
-        <strong>
-          {!wasSent
-            ? "No more attempts"
-            : attempts.length === 1
-              ? `Attempt ${number}`
-              : `Attempts ${number} to ${last}`}
-        </strong>
-        {attempts.length > 1 && <span class="tag">× {count(attempts.length)}</span>}
+        <strong>{!wasSent ? "No more attempts" : isOne ? `Attempt ${number}` : `Attempts ${number} to ${last}`}</strong>
         {wasSent && <StatusCode code={code} error={error} />}
         {injected !== null && (
           <span class="tag" title="Injected by listen --chaos">
             chaos: {injected}
           </span>
         )}
-        {wasSent && <span class="soft">{milliseconds(took)}</span>}
-        <ClockTime at={latest.at} />
+        <span class="soft">
+          {!isOne && "last "}
+          <ClockTime at={latest.at} />
+          {wasSent && ` in ${milliseconds(took)}`}
+        </span>
         <span class="attempt-actions">
           {body !== undefined && sent !== null && url !== undefined && (
             <Copy text={curlOf(url, sent, body)} what={`as cURL, attempt ${last}`} label="Copy as cURL" />
           )}
           <Copy
-            text={JSON.stringify(attempts.length === 1 ? latest : attempts, null, 2)}
+            text={JSON.stringify(isOne ? latest : attempts, null, 2)}
             what={`as JSON, attempt ${last}`}
             label="Copy as JSON"
           />
         </span>
       </p>
       {error !== null && <p>{outcomeInWords(code, error)}</p>}
-      {attempts.length > 1 && (
+      {!isOne && (
         <details>
           <summary>All {count(attempts.length)} attempts</summary>
           <ol class="repeats">

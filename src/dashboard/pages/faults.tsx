@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import type { Fault, FaultCreate, FaultEffect, FaultList } from "../../contract/schemas/fault.ts";
 import { useCall } from "../api/call.ts";
-import { useQuery } from "../api/store.ts";
+import type { Query } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Card, Loaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { count, counted } from "../format.ts";
 
-const FAULTS = "/v1/faults";
+export const FAULTS = "/v1/faults";
 const ANY_METHOD = "";
 const METHODS = [
   [ANY_METHOD, "Any"],
@@ -24,9 +24,8 @@ const EFFECTS: Readonly<Record<FaultEffect, string>> = {
 };
 
 /** The faults of the sandbox, and a form for another one. */
-export function Faults() {
+export function Faults({ query }: { query: Query<FaultList> }) {
   const call = useCall();
-  const query = useQuery<FaultList>(FAULTS);
   return (
     <Card
       title="Faults"

@@ -1,12 +1,14 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
+import type { FaultList } from "../../contract/schemas/fault.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import type { SandboxReset, Snapshot, SnapshotList, TestClock } from "../../contract/schemas/sandbox.ts";
 import { CallError, useCall } from "../api/call.ts";
-import { useQuery } from "../api/store.ts";
+import { type Query, useQuery } from "../api/store.ts";
 import { environmentNow, tick } from "../clock.ts";
 import { Action, ConfirmedAction } from "../components/action.tsx";
 import { Field, Form } from "../components/form.tsx";
-import { Card, Empty, Loaded, Page } from "../components/page.tsx";
+import { Below, Card, Empty, Loaded, Page } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { ClockTime, Time } from "../components/values.tsx";
 import { count, counted, dateAndTime, duration } from "../format.ts";
@@ -14,7 +16,7 @@ import { advanceBy } from "../menu.ts";
 import { noteReset } from "../reset.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
 import { DueLine } from "../sandbox-time.tsx";
-import { Faults } from "./faults.tsx";
+import { Faults, FAULTS } from "./faults.tsx";
 
 const STEPS = [
   ["1 minute", 60],
@@ -39,30 +41,33 @@ export function SandboxPage() {
           </p>
         </Empty>
       ) : (
-        <>
-          <SandboxClock />
-          <Snapshots />
-          <Faults />
-          <Reset />
-        </>
+        <Controls />
       )}
     </Page>
   );
 }
 
-function SandboxClock() {
+function Controls() {
   const query = useQuery<TestClock>("/v1/test_clock");
+  const snapshots = useQuery<SnapshotList>(SNAPSHOTS);
+  const faults = useQuery<FaultList>(FAULTS);
+  const parts = [query, snapshots, faults, useQuery<Statistics>("/v1/statistics")];
   return (
-    <Loaded of={query}>
-      {(clock) => (
-        <>
-          <Now clock={clock} />
-          <DueLine />
-          {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
-          <Advance clock={clock} />
-        </>
-      )}
-    </Loaded>
+    <Below isReady={parts.every(({ data, error }) => data !== undefined || error !== undefined)}>
+      <Loaded of={query}>
+        {(clock) => (
+          <>
+            <Now clock={clock} />
+            <DueLine />
+            {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
+            <Advance clock={clock} />
+          </>
+        )}
+      </Loaded>
+      <Snapshots query={snapshots} />
+      <Faults query={faults} />
+      <Reset />
+    </Below>
   );
 }
 
@@ -128,9 +133,8 @@ function Advance({ clock }: { clock: TestClock }) {
 }
 
 /** The snapshots, each with a button to restore it. */
-function Snapshots() {
+function Snapshots({ query }: { query: Query<SnapshotList> }) {
   const call = useCall();
-  const query = useQuery<SnapshotList>(SNAPSHOTS);
   const [name, setName] = useState("");
   const save = async () => {
     await call<Snapshot>("POST", SNAPSHOTS, { name });
@@ -220,7 +224,7 @@ function Reset() {
         {(["keep", "remove"] as const).map((endpoints) => (
           <ConfirmedAction
             key={endpoints}
-            title="Reset the sandbox?"
+            title={`Reset the sandbox and ${endpoints} its endpoints?`}
             explanation={
               <p>
                 All objects, events, deliveries and logs of the sandbox are removed

@@ -7,7 +7,7 @@ import { type Pages, usePages, WHOLE } from "../api/pages.ts";
 import { Action, ConfirmedAction, CreateButton } from "../components/action.tsx";
 import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
-import { Card, Empty, Page } from "../components/page.tsx";
+import { Below, Card, Empty, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { ClockTime, CommandLine, None, ObjectLink, Time, Until } from "../components/values.tsx";
 import { browserName, counted } from "../format.ts";
@@ -32,129 +32,133 @@ export function TeamPage() {
   const you = users.items?.find(({ is_you: isYou }) => isYou);
   return (
     <Page title="Team & access" subtitle="Users of this account, your browsers, and the apps that act for you.">
-      {you?.has_password === false && (
-        <p class="notice">
-          <strong>You have no password yet.</strong> Until you set one, you can sign in only with a one-time sign-in
-          link. <a href="/account">Set a password</a>
-        </p>
-      )}
-      <Team users={users} isOwner={you?.role === "owner"} />
-      <Card
-        title="Your sessions"
-        actions={
-          others.length > 1 && (
-            <ConfirmedAction
-              class="small"
-              title="Sign out all other sessions?"
-              explanation={<p>{counted(others.length, "browser")} must sign in again. This one stays signed in.</p>}
-              verb="Sign out others"
-              run={async () => {
-                for (const { id } of others) await call("DELETE", `/v1/sessions/${id}`);
-                sessions.reload();
-                return `Ended ${counted(others.length, "session")}`;
-              }}
-            >
-              Sign out all others
-            </ConfirmedAction>
-          )
-        }
+      <Below
+        isReady={[sessions, grants, users].every(({ items, error }) => items !== undefined || error !== undefined)}
       >
-        <PagedTable
-          label="Your sessions"
-          pages={sessions}
-          empty={<Empty title="No other sessions" />}
-          columns={[
-            {
-              label: "Browser",
-              isLong: true,
-              cell: ({ user_agent: agent, is_current: isCurrent }) => (
-                <>
-                  {browserName(agent)} {isCurrent && <span class="tag">current</span>}
-                </>
-              ),
-            },
-            {
-              label: "Signed in with",
-              from: "tablet",
-              cell: ({ by_link: byLink }) => (byLink ? "One-time link" : "Password"),
-            },
-            { label: "From", from: "tablet", cell: ({ client_address: address }) => address ?? <None /> },
-            { label: "Signed in", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
-            {
-              label: "Last active",
-              cell: ({ last_used: at, is_current: isCurrent }) => (isCurrent ? "Now" : <Time at={at} isReal />),
-            },
-            { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Until at={at} isReal /> },
-            {
-              label: "Actions",
-              isFor: ({ is_current: isCurrent }) => !isCurrent,
-              cell: ({ id }) => (
-                <Action
-                  class="small"
-                  run={async () => {
-                    await call("DELETE", `/v1/sessions/${id}`);
-                    sessions.reload();
-                    return "Session ended";
-                  }}
-                >
-                  Sign out
-                </Action>
-              ),
-            },
-          ]}
-        />
-      </Card>
-      <Card title="Authorized apps">
-        <PagedTable
-          label="Authorized apps"
-          pages={grants}
-          empty={
-            <Empty icon="apps" title="No authorized apps">
-              <p>Apps that you allow to act for you are listed here. Sign in with the CLI to see it:</p>
-              <CommandLine text={`service login --base-url ${location.origin}`} />
-            </Empty>
+        {you?.has_password === false && (
+          <p class="notice">
+            <strong>You have no password yet.</strong> Until you set one, you can sign in only with a one-time sign-in
+            link. <a href="/account">Set a password</a>
+          </p>
+        )}
+        <Team users={users} isOwner={you?.role === "owner"} />
+        <Card
+          title="Your sessions"
+          actions={
+            others.length > 1 && (
+              <ConfirmedAction
+                class="small"
+                title="Sign out all other sessions?"
+                explanation={<p>{counted(others.length, "browser")} must sign in again. This one stays signed in.</p>}
+                verb="Sign out others"
+                run={async () => {
+                  for (const { id } of others) await call("DELETE", `/v1/sessions/${id}`);
+                  sessions.reload();
+                  return `Ended ${counted(others.length, "session")}`;
+                }}
+              >
+                Sign out all others
+              </ConfirmedAction>
+            )
           }
-          columns={[
-            { label: "App", isLong: true, cell: ({ app_name: name }) => <bdi>{name}</bdi> },
-            { label: "Environment", cell: (grant) => <span class="role">{grant.environment}</span> },
-            {
-              label: "Permissions",
-              from: "tablet",
-              isLong: true,
-              cell: ({ scopes }) => <span title={scopes.join("\n")}>{permissionsInWords(scopes)}</span>,
-            },
-            { label: "Authorized", cell: ({ created }) => <ClockTime at={created} /> },
-            {
-              label: "Last active",
-              from: "tablet",
-              cell: ({ last_token_at: at }) => <Time at={at} isReal />,
-            },
-            {
-              label: "Actions",
-              cell: ({ id, app_name: name, created }) => (
-                <ConfirmedAction
-                  class="small"
-                  title="Revoke access?"
-                  explanation={
-                    <p>
-                      {name} was authorized at <ClockTime at={created} />. All tokens that it got then stop working at
-                      once; other sign-ins of the same app stay.
-                    </p>
-                  }
-                  verb="Revoke access"
-                  run={async () => {
-                    await call("POST", `/v1/oauth_grants/${id}/revoke`);
-                    grants.reload();
-                    return `Revoked the access of ${name}`;
-                  }}
-                >
-                  Revoke
-                </ConfirmedAction>
-              ),
-            },
-          ]}
-        />
-      </Card>
+        >
+          <PagedTable
+            label="Your sessions"
+            pages={sessions}
+            empty={<Empty title="No other sessions" />}
+            columns={[
+              {
+                label: "Browser",
+                isLong: true,
+                cell: ({ user_agent: agent, is_current: isCurrent }) => (
+                  <>
+                    {browserName(agent)} {isCurrent && <span class="tag">current</span>}
+                  </>
+                ),
+              },
+              {
+                label: "Signed in with",
+                from: "tablet",
+                cell: ({ by_link: byLink }) => (byLink ? "One-time link" : "Password"),
+              },
+              { label: "From", from: "tablet", cell: ({ client_address: address }) => address ?? <None /> },
+              { label: "Signed in", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+              {
+                label: "Last active",
+                cell: ({ last_used: at, is_current: isCurrent }) => (isCurrent ? "Now" : <Time at={at} isReal />),
+              },
+              { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Until at={at} isReal /> },
+              {
+                label: "Actions",
+                isFor: ({ is_current: isCurrent }) => !isCurrent,
+                cell: ({ id }) => (
+                  <Action
+                    class="small"
+                    run={async () => {
+                      await call("DELETE", `/v1/sessions/${id}`);
+                      sessions.reload();
+                      return "Session ended";
+                    }}
+                  >
+                    Sign out
+                  </Action>
+                ),
+              },
+            ]}
+          />
+        </Card>
+        <Card title="Authorized apps">
+          <PagedTable
+            label="Authorized apps"
+            pages={grants}
+            empty={
+              <Empty icon="apps" title="No authorized apps">
+                <p>Apps that you allow to act for you are listed here. Sign in with the CLI to see it:</p>
+                <CommandLine text={`service login --base-url ${location.origin}`} />
+              </Empty>
+            }
+            columns={[
+              { label: "App", isLong: true, cell: ({ app_name: name }) => <bdi>{name}</bdi> },
+              { label: "Environment", cell: (grant) => <span class="role">{grant.environment}</span> },
+              {
+                label: "Permissions",
+                from: "tablet",
+                isLong: true,
+                cell: ({ scopes }) => <span title={scopes.join("\n")}>{permissionsInWords(scopes)}</span>,
+              },
+              { label: "Authorized", cell: ({ created }) => <ClockTime at={created} /> },
+              {
+                label: "Last active",
+                from: "tablet",
+                cell: ({ last_token_at: at }) => <Time at={at} isReal />,
+              },
+              {
+                label: "Actions",
+                cell: ({ id, app_name: name, created }) => (
+                  <ConfirmedAction
+                    class="small"
+                    title="Revoke access?"
+                    explanation={
+                      <p>
+                        {name} was authorized at <ClockTime at={created} />. All tokens that it got then stop working at
+                        once; other sign-ins of the same app stay.
+                      </p>
+                    }
+                    verb="Revoke access"
+                    run={async () => {
+                      await call("POST", `/v1/oauth_grants/${id}/revoke`);
+                      grants.reload();
+                      return `Revoked the access of ${name}`;
+                    }}
+                  >
+                    Revoke
+                  </ConfirmedAction>
+                ),
+              },
+            ]}
+          />
+        </Card>
+      </Below>
     </Page>
   );
 }

@@ -11,10 +11,11 @@ import { Also, Answer } from "../components/answer.tsx";
 import { AttemptsChart } from "../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
-import { ClockTime, hrefOfId, ObjectLink, RequestStatus, Status } from "../components/values.tsx";
+import { Breakable, ClockTime, hrefOfId, RequestStatus } from "../components/values.tsx";
 import { nameOfEndpoint, nameOfListener, useEndpoints } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
+import { nameOf } from "./events/changes.ts";
 import { titleOf } from "./objects/item.tsx";
 import { ListenerResults } from "./listeners.tsx";
 import { RunningOperations } from "./operations.tsx";
@@ -31,6 +32,32 @@ function nameIn(chain: Chain | undefined): string | undefined {
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);
   if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
   return chain?.kind === "event" ? chain.event?.type : undefined;
+}
+
+/** Returns the request, the object and the event that led to a delivery, as facts. */
+export function originOf({ request, subject, event }: Chain) {
+  return [
+    [
+      "API request",
+      request && (
+        <>
+          <RequestStatus code={request.status} />{" "}
+          <Link href={hrefOf("logs", request.id)}>
+            {request.method} <Breakable text={request.path} />
+          </Link>
+        </>
+      ),
+    ],
+    ["Object", subject && <Link href={hrefOfId(subject.id) ?? hrefOf("")}>{nameOf({ ...subject })}</Link>],
+    [
+      "Event",
+      event && (
+        <>
+          <Link href={hrefOf("events", event.id)}>{event.type}</Link>, <ClockTime at={event.created} />
+        </>
+      ),
+    ],
+  ] as const;
 }
 
 /** The picture of an endpoint: its attempts. */
@@ -85,11 +112,6 @@ export function Why() {
         label:
           nameIn(chain) ?? (known !== undefined ? nameOfEndpoint(known) : object && item ? titleOf(object, item) : id),
       }}
-      actions={
-        <button type="button" onClick={again}>
-          Refresh
-        </button>
-      }
     >
       <RunningOperations {...(kind === "webhook_endpoint" ? { endpoint: id } : {})} />
       {error !== undefined && <ErrorBox error={error} onRetry={again} />}
@@ -111,35 +133,7 @@ export function Why() {
             <Card title="What led to it">
               <Facts
                 rows={[
-                  [
-                    "API request",
-                    chain.request && (
-                      <>
-                        <RequestStatus code={chain.request.status} />{" "}
-                        <Link href={hrefOf("logs", chain.request.id)}>
-                          {chain.request.method} {chain.request.path}
-                        </Link>
-                      </>
-                    ),
-                  ],
-                  [
-                    "Object",
-                    chain.subject && (
-                      <>
-                        {chain.subject.status !== undefined && <Status status={chain.subject.status} />}{" "}
-                        <ObjectLink id={chain.subject.id} />
-                      </>
-                    ),
-                  ],
-                  [
-                    "Event",
-                    chain.event && (
-                      <>
-                        <Link href={hrefOf("events", chain.event.id)}>{chain.event.type}</Link>,{" "}
-                        <ClockTime at={chain.event.created} />
-                      </>
-                    ),
-                  ],
+                  ...originOf(chain),
                   [
                     "Operation",
                     chain.operation && `${chain.operation.done + chain.operation.failed} of ${chain.operation.total}`,

@@ -1,5 +1,6 @@
+import type { ComponentChildren } from "preact";
 import { kindsWith, RESOURCES } from "../../../contract/resources.ts";
-import { SCOPE_WITHOUT_EFFECT, SCOPES } from "../../../contract/scopes.ts";
+import { isScope, type Scope, SCOPE_WITHOUT_EFFECT, SCOPES } from "../../../contract/scopes.ts";
 import { Field } from "../../components/form.tsx";
 
 const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
@@ -50,19 +51,28 @@ export function PermissionsField({ value, onInput }: { value: Permissions; onInp
         ]}
       />
       {access === "chosen" && (
-        <ScopeTable chosen={new Set(chosen)} onChange={(scopes) => onInput({ ...value, chosen: [...scopes] })} />
+        <ScopeTable
+          cell={(scope) => (
+            <input
+              type="checkbox"
+              aria-label={scope}
+              checked={chosen.includes(scope)}
+              onChange={() =>
+                onInput({
+                  ...value,
+                  chosen: chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope],
+                })
+              }
+            />
+          )}
+        />
       )}
     </>
   );
 }
 
 /** Scopes as a table of resource and action; write does not imply read. */
-function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: ReadonlySet<string>) => void }) {
-  const toggle = (scope: string) => {
-    const chosen = new Set(props.chosen);
-    if (!chosen.delete(scope)) chosen.add(scope);
-    props.onChange(chosen);
-  };
+export function ScopeTable({ cell }: { cell: (scope: Scope) => ComponentChildren }) {
   return (
     <table class="scopes">
       <caption class="sr-only">Scopes</caption>
@@ -79,19 +89,7 @@ function ScopeTable(props: { chosen: ReadonlySet<string>; onChange: (chosen: Rea
             <th scope="row">{label}</th>
             {["read", "write"].map((action) => {
               const scope = `${resource}:${action}`;
-              const exists = (SCOPES as readonly string[]).includes(scope) && scope !== SCOPE_WITHOUT_EFFECT;
-              return (
-                <td key={action}>
-                  {exists && (
-                    <input
-                      type="checkbox"
-                      aria-label={scope}
-                      checked={props.chosen.has(scope)}
-                      onChange={() => toggle(scope)}
-                    />
-                  )}
-                </td>
-              );
+              return <td key={action}>{isScope(scope) && scope !== SCOPE_WITHOUT_EFFECT && cell(scope)}</td>;
             })}
           </tr>
         ))}

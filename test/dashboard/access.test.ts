@@ -169,8 +169,10 @@ describe("API keys", () => {
     await page.getByRole("button", { name: "Create key" }).click();
     const form = page.getByRole("dialog");
     await form.getByRole("button", { name: "Create key" }).click();
-    await form.getByText("Choose at least one scope.").waitFor();
+    await form.getByText("Enter a name").waitFor();
     await form.getByLabel("Name").fill("Importer");
+    await form.getByRole("button", { name: "Create key" }).click();
+    await form.getByText("Choose at least one scope.").waitFor();
     await form.getByLabel("customers:read").check();
     await form.getByLabel("IP allowlist").fill("127.0.0.0/8");
     await form.getByLabel("Expires").fill("2099-01-01T00:00");

@@ -144,10 +144,16 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   await dialog.getByText("The last attempt to both failed. Choose those that you have repaired.").waitFor();
   expect(await dialog.getByText("last attempt failed").count()).toBe(2);
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
-  await dialog.getByRole("checkbox", { name: /^Ledger/ }).check();
-  await dialog.getByRole("checkbox", { name: /^Reports/ }).check();
+  await dialog.getByRole("checkbox", { name: "Select all" }).check();
   await dialog.getByText("2 deliveries found: 2 waiting.").waitFor();
-  await dialog.getByText("Left out, because it is disabled: Retired (1 waiting).").waitFor();
+  await dialog.getByText(/^Left out, because they are disabled: /).waitFor();
+  for (const [name, words] of [
+    ["Retired", "1 waiting"],
+    ["Shut, for now", "1 missed"],
+  ] as const) {
+    await dialog.getByText(`${name} (${words})`).waitFor();
+    expect(await dialog.getByRole("link", { name }).getAttribute("href")).toContain("/endpoints/we_");
+  }
   await dialog.getByRole("checkbox", { name: /^Reports/ }).uncheck();
   isBroken = false;
   await dialog.getByRole("button", { name: "Retry 1" }).click();

@@ -83,7 +83,7 @@ export function ShownOnce(props: {
 }) {
   return (
     <Dialog title={props.title} onClose={props.onClose} keeps="It is shown only once: copy it, then choose Done.">
-      <p class="notice wait">
+      <p>
         <strong>Shown only once.</strong> Copy it now.
       </p>
       <CopyLine text={props.secret} what={props.what} />

@@ -119,7 +119,7 @@ function AppDetail({ id }: { id: string }) {
             )}
             <ConfirmedAction
               class="danger"
-              title="Delete this app?"
+              title={`Delete ${app.name}?`}
               explanation={<p>All access that users have granted to {app.name} is revoked.</p>}
               verb="Delete app"
               run={async () => {

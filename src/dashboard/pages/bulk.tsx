@@ -4,17 +4,17 @@ import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bu
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import { asCallError, type CallError, useCall } from "../api/call.ts";
+import { asCallError, useCall } from "../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
 import { Action, Confirmation, DialogButton } from "../components/action.tsx";
 import { Field } from "../components/form.tsx";
-import { isUnreachable } from "../components/outage.tsx";
 import { showToast } from "../components/toasts.tsx";
 import { newestOf } from "../../explain/recovery.ts";
 import { useQuery } from "../api/store.ts";
 import { count, counted, dateAndTime, pastTime } from "../format.ts";
-import { environment } from "../router.tsx";
+import { environment, hrefOf, Link } from "../router.tsx";
+import { useFound, useMissed } from "./enable.tsx";
 import { noteStarted } from "./operations.tsx";
 import { testEndpoint } from "./retry-now.tsx";
 
@@ -27,8 +27,6 @@ const RANGES = [
   ["0", "Any time"],
 ] as const;
 const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
-/** How often it is counted while a dialog is open. */
-const COUNT_MILLISECONDS = 5000;
 /** The first failed attempt may be of a delivery created before it. */
 const BEFORE_FAILING_MILLISECONDS = 60_000;
 
@@ -158,19 +156,23 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       isCanceled || pending + failed > 0 ? [id] : [],
     );
   };
+  const { found: missed } = useMissed(endpoint === undefined ? endpoints : []);
   const groups = [...new Set(endpoint === undefined ? found?.map(({ body }) => body.endpoint!) : [])].map((id) => {
     const one = endpoints.find((known) => known.id === id);
     return {
       id,
       name: one === undefined ? id : nameOfEndpoint(one),
       isFailing: one !== undefined && failsStill(one, statistics),
-      isDisabled: one?.status === "disabled",
       own: found!.filter(({ body }) => body.endpoint === id),
     };
   });
   groups.sort((a, b) => sumOf(b.own) - sumOf(a.own));
-  const disabled = groups.filter(({ isDisabled }) => isDisabled);
-  const enabled = groups.filter(({ isDisabled }) => !isDisabled);
+  const enabled = groups.filter(({ id }) => !missed?.has(id));
+  const leftOut = [...(missed ?? [])].flatMap(([id, number]) => {
+    const { own = [] } = groups.find((group) => group.id === id) ?? {};
+    const words = [inWords(own), number > 0 && `${count(number)} missed`].filter(Boolean).join(", ");
+    return words === "" ? [] : [{ id, words, name: nameOfEndpoint(endpoints.find((one) => one.id === id)!) }];
+  });
   // What to choose matters more than the first field.
   useEffect(() => list.current?.querySelector("input")?.focus(), [enabled.length > 0]);
   // A retry to an endpoint that still fails only uses up an attempt.
@@ -214,6 +216,20 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
           {enabled.length > 0 && (
             <fieldset class="targets" ref={list}>
               <legend>Endpoints</legend>
+              {enabled.length > 1 && (
+                <div>
+                  <label>
+                    <input
+                      type="checkbox"
+                      checked={enabled.every(isChosen)}
+                      onChange={({ currentTarget: { checked } }) =>
+                        setBoxes(new Map(enabled.map(({ id }) => [id, checked])))
+                      }
+                    />
+                    Select all
+                  </label>
+                </div>
+              )}
               {enabled.map((group) => (
                 <div key={group.id}>
                   <label>
@@ -254,10 +270,16 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                     : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
                   : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
           </p>
-          {disabled.length > 0 && (
-            <p class="soft">
-              Left out, because {disabled.length === 1 ? "it is" : "they are"} disabled:{" "}
-              {disabled.map(({ name, own }) => `${name} (${inWords(own)})`).join(", ")}.
+          {leftOut.length > 0 && (
+            <p class="soft" onClick={({ target }) => (target as HTMLElement).closest("a") !== null && onClose()}>
+              Left out, because {leftOut.length === 1 ? "it is" : "they are"} disabled:{" "}
+              {leftOut.map(({ id, name, words }, index) => (
+                <>
+                  {index > 0 && ", "}
+                  <Link href={hrefOf("endpoints", id)}>{name}</Link> ({words})
+                </>
+              ))}
+              .
             </p>
           )}
           {waiting.length > 0 && (
@@ -309,26 +331,4 @@ function inWords(found: readonly Counted[]): string {
     .map((status) => [status, sumOf(found.filter(({ body }) => body.status === status))] as const)
     .flatMap(([status, total]) => (total === 0 ? [] : [`${count(total)} ${RETRIED[status]}`]))
     .join(", ");
-}
-
-/** Reads what a bulk operation would change, again whenever the key differs. */
-export function useFound<Found>(key: string, read: () => Promise<Found>) {
-  const [round, setRound] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => setRound((before) => before + 1), COUNT_MILLISECONDS);
-    return () => clearInterval(timer);
-  }, []);
-  const [state, setState] = useState<{ key: string; found?: Found; error?: CallError }>({ key });
-  useEffect(() => {
-    let isCurrent = true;
-    read().then(
-      (found) => isCurrent && setState({ key, found }),
-      (problem: unknown) => isCurrent && setState({ key, error: asCallError(problem) }),
-    );
-    return () => {
-      isCurrent = false;
-    };
-    // While the platform cannot be reached, the dialog says so.
-  }, [key, round, isUnreachable.value]);
-  return state.key === key ? state : { found: undefined, error: undefined };
 }

@@ -24,9 +24,9 @@ import {
 import { count, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
+import { originOf } from "./origin.tsx";
 import { isRepairFirst, Remedy } from "./remedy.tsx";
 import { RetryNow } from "./retry-now.tsx";
-import { originOf } from "./why.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
   const path = `/v1/deliveries/${encodeURIComponent(id)}`;

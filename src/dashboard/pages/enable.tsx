@@ -1,17 +1,17 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry, EventBulkReplay } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import { useCall, withQuery } from "../api/call.ts";
+import { asCallError, type CallError, useCall, withQuery } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { useQuery } from "../api/store.ts";
 import { Confirmation } from "../components/action.tsx";
+import { isUnreachable } from "../components/outage.tsx";
 import { count, counted } from "../format.ts";
 import { outcomeInWords } from "../responses.ts";
 import { environment } from "../router.tsx";
-import { useFound } from "./bulk.tsx";
 import { noteStarted } from "./operations.tsx";
 
 /** Selects the events that an endpoint missed since it was disabled. */
@@ -140,4 +140,29 @@ export function EnableDialog(props: {
       }
     />
   );
+}
+
+/** How often it is counted while a dialog is open. */
+const COUNT_MILLISECONDS = 5000;
+
+/** Reads what a bulk operation would change, again whenever the key differs. */
+export function useFound<Found>(key: string, read: () => Promise<Found>) {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setRound((before) => before + 1), COUNT_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, []);
+  const [state, setState] = useState<{ key: string; found?: Found; error?: CallError }>({ key });
+  useEffect(() => {
+    let isCurrent = true;
+    read().then(
+      (found) => isCurrent && setState({ key, found }),
+      (problem: unknown) => isCurrent && setState({ key, error: asCallError(problem) }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+    // While the platform cannot be reached, the dialog says so.
+  }, [key, round, isUnreachable.value]);
+  return state.key === key ? state : { found: undefined, error: undefined };
 }

@@ -11,7 +11,7 @@ import { count, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryDialog, RetryEach, retryLabel } from "./bulk.tsx";
 import { EnableDialog } from "./enable.tsx";
-import { DeleteEndpoint } from "./endpoints/dialogs.tsx";
+import { DeleteEndpoint } from "./endpoints/delete.tsx";
 import { RetryNow } from "./retry-now.tsx";
 
 /** Returns true if something has to be repaired, or waited for, before a retry. */
@@ -88,7 +88,7 @@ export function Remedy(props: {
           {endpoint.disabled_reason === "gone" && (
             <DialogButton
               label="Delete the endpoint"
-              dialog={(close) => <DeleteEndpoint id={id} onDeleted={onDone} onClose={close} />}
+              dialog={(close) => <DeleteEndpoint endpoint={endpoint} onDeleted={onDone} onClose={close} />}
             />
           )}
         </>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { inputFieldsOf, type KindWith, pathOf, RESOURCES } from "../../contract/resources.ts";
-import { useCall } from "../api/call.ts";
+import { CallError, useCall } from "../api/call.ts";
 import { CreateButton, DialogButton } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Form, useChanges } from "../components/form.tsx";
@@ -95,6 +95,10 @@ export function ResourceForm<Saved extends Saveable>(props: {
         onCancel={onClose}
         run={async () => {
           if (item === undefined) {
+            // The API takes a key without a name, but later it could not be told from others.
+            if (kind === "api_key" && values["name"] === "") {
+              throw new CallError(400, { errors: [{ pointer: "/name", code: "required", detail: "Enter a name" }] });
+            }
             const metadata = hasMetadata ? { metadata: metadataOf(rows) } : {};
             return onSaved(await call<Saved>("POST", pathOf(kind), { ...body, ...metadata }));
           }

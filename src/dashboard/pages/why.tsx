@@ -11,14 +11,14 @@ import { Also, Answer } from "../components/answer.tsx";
 import { AttemptsChart } from "../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
-import { Breakable, ClockTime, hrefOfId, RequestStatus } from "../components/values.tsx";
+import { hrefOfId } from "../components/values.tsx";
 import { nameOfEndpoint, nameOfListener, useEndpoints } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
-import { nameOf } from "./events/changes.ts";
 import { titleOf } from "./objects/item.tsx";
 import { ListenerResults } from "./listeners.tsx";
 import { RunningOperations } from "./operations.tsx";
+import { originOf } from "./origin.tsx";
 import { Remedy } from "./remedy.tsx";
 
 /** Returns the name of the explained object. */
@@ -32,32 +32,6 @@ function nameIn(chain: Chain | undefined): string | undefined {
   if (endpoint !== undefined) return nameOfEndpoint(endpoint);
   if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
   return chain?.kind === "event" ? chain.event?.type : undefined;
-}
-
-/** Returns the request, the object and the event that led to a delivery, as facts. */
-export function originOf({ request, subject, event }: Chain) {
-  return [
-    [
-      "API request",
-      request && (
-        <>
-          <RequestStatus code={request.status} />{" "}
-          <Link href={hrefOf("logs", request.id)}>
-            {request.method} <Breakable text={request.path} />
-          </Link>
-        </>
-      ),
-    ],
-    ["Object", subject && <Link href={hrefOfId(subject.id) ?? hrefOf("")}>{nameOf({ ...subject })}</Link>],
-    [
-      "Event",
-      event && (
-        <>
-          <Link href={hrefOf("events", event.id)}>{event.type}</Link>, <ClockTime at={event.created} />
-        </>
-      ),
-    ],
-  ] as const;
 }
 
 /** The picture of an endpoint: its attempts. */

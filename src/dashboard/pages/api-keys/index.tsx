@@ -34,6 +34,20 @@ function statusOf(key: ApiKey): "active" | "leaked" | "revoked" | "expired" {
   return key.expires_at !== null && Date.parse(key.expires_at) <= environmentNow() ? "expired" : "active";
 }
 
+/** Those that can be used come first. */
+function rankOf(key: ApiKey): number {
+  return statusOf(key) === "active" ? 0 : 1;
+}
+
+/** The ends of a key, by which a leaked one is found. */
+function KeyHint({ of: { prefix, last4 } }: { of: ApiKey }) {
+  return (
+    <code>
+      {prefix}…{last4}
+    </code>
+  );
+}
+
 function KeyList() {
   const pages = usePages<ApiKey>("/v1/api_keys", {}, { limit: 100 });
   const users = useUsers();
@@ -45,13 +59,13 @@ function KeyList() {
   return (
     <Page
       title="API keys"
-      subtitle={["Give each service its own restricted key.", sandboxTimes()].filter(Boolean).join(" ")}
+      subtitle="Give each service its own restricted key."
       actions={<CreateResource<ApiKey> kind="api_key" label="Create key" title="Create an API key" onSaved={keep} />}
     >
       <LeakReports keys={(pages.items ?? []).filter(isLeaked)} />
       <PagedTable
-        label="API keys, newest first"
-        pages={pages}
+        label="API keys, active ones first"
+        pages={{ ...pages, items: pages.items?.toSorted((a, b) => rankOf(a) - rankOf(b)) }}
         empty={
           <Empty icon="keys" title="No API keys yet">
             <p>Create a key to call the API from a server.</p>
@@ -63,10 +77,10 @@ function KeyList() {
             isLong: true,
             cell: (key) => (
               <>
-                <Link href={hrefOf("keys", key.id)}>{nameOf(key)}</Link>{" "}
-                <code class="soft">
-                  {key.prefix}…{key.last4}
-                </code>
+                <Link href={hrefOf("keys", key.id)}>{nameOf(key)}</Link>
+                <span class="narrow-only soft">
+                  <KeyHint of={key} />
+                </span>
                 <span class="narrow-only soft">{summaryOf(key)}</span>
                 <span class="narrow-only soft">
                   {key.last_used === null ? (
@@ -85,6 +99,7 @@ function KeyList() {
               </>
             ),
           },
+          { label: "Key", from: "tablet", cell: (key) => <KeyHint of={key} /> },
           { label: "Status", cell: (key) => <Status status={statusOf(key)} /> },
           {
             label: "Permissions",
@@ -112,17 +127,9 @@ function KeyList() {
           },
           {
             label: "Expires",
+            head: clockOffset.value > 0 ? "Expires (sandbox time)" : "Expires",
             from: "desktop",
             cell: ({ expires_at: at }) => (at === null ? "Never" : <Until at={at} />),
-          },
-          {
-            label: "ID",
-            from: "desktop",
-            cell: ({ id }) => (
-              <Link href={hrefOf("keys", id)}>
-                <code title={id}>…{id.slice(-6)}</code>
-              </Link>
-            ),
           },
           {
             label: "Actions",
@@ -259,9 +266,7 @@ function KeyDetail({ id }: { id: string }) {
                 {nameOf(key)} <Status status={statusOf(key)} />
               </p>
               <p class="evidence">
-                <code>
-                  {key.prefix}…{key.last4}
-                </code>
+                <KeyHint of={key} />
                 {clockOffset.value > 0 && ` · ${sandboxTimes()}`}
               </p>
             </section>
@@ -301,11 +306,8 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
       <ul>
         {keys.map((key) => (
           <li key={key.id}>
-            <strong>{nameOf(key)}</strong>{" "}
-            <code>
-              {key.prefix}…{key.last4}
-            </code>
-            , revoked <Time at={key.revoked_at} />, {revocationNote(key)}
+            <strong>{nameOf(key)}</strong> <KeyHint of={key} />, revoked <Time at={key.revoked_at} />,{" "}
+            {revocationNote(key)}
           </li>
         ))}
       </ul>

@@ -29,7 +29,8 @@ import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable, NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
-import { DeleteEndpoint, EndpointDialog } from "./dialogs.tsx";
+import { DeleteEndpoint } from "./delete.tsx";
+import { EndpointDialog } from "./dialogs.tsx";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 
@@ -273,7 +274,11 @@ function Actions(props: {
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
       {openDialog === "delete" && (
-        <DeleteEndpoint id={endpoint.id} onDeleted={() => go("endpoints")} onClose={() => setOpenDialog(undefined)} />
+        <DeleteEndpoint
+          endpoint={endpoint}
+          onDeleted={() => go("endpoints")}
+          onClose={() => setOpenDialog(undefined)}
+        />
       )}
     </>
   );

@@ -70,25 +70,6 @@ function TestEvent({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: 
   );
 }
 
-/** Asks before an endpoint is deleted. */
-export function DeleteEndpoint(props: { id: string; onDeleted: () => void; onClose: () => void }) {
-  const call = useCall();
-  const { id, onDeleted, onClose } = props;
-  return (
-    <Confirmation
-      title="Delete this endpoint?"
-      explanation={<p>Its pending deliveries are canceled. This cannot be undone.</p>}
-      verb="Delete endpoint"
-      run={async () => {
-        await call("DELETE", `/v1/webhook_endpoints/${id}`);
-        onDeleted();
-        return `Deleted ${id}`;
-      }}
-      onClose={onClose}
-    />
-  );
-}
-
 /** Asks before an endpoint is disabled. */
 function DisableEndpoint(props: { id: string; onChange: () => void; onClose: () => void }) {
   const call = useCall();

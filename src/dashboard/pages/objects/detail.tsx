@@ -29,7 +29,7 @@ import { useOutcomes } from "../events/outcomes.tsx";
 import { Remedy } from "../remedy.tsx";
 import { type AboutObject, Arrivals, referringKinds, useEventsAbout, useIsSettled } from "./arrivals.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
-import { ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
+import { ObjectTable, shortTitleOf, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
 export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
@@ -202,7 +202,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
       {deletable && (
         <ConfirmedAction
           class="danger"
-          title={`Delete this ${noun}?`}
+          title={`Delete ${shortTitleOf(kind, item)}?`}
           explanation={<p>This cannot be undone. Its events stay, and so do the objects that refer to it.</p>}
           verb={`Delete ${noun}`}
           run={async () => {

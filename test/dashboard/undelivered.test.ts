@@ -217,7 +217,7 @@ it("does not move what is shown when the rest of a page becomes known", async ()
   for (const [path, held] of [
     [`sandbox/events/${event!.id}`, "webhook_endpoints?*"],
     [`sandbox/orders/${id}`, "webhook_endpoints?*"],
-    [`sandbox/deliveries/${delivery!.id}`, "events?*"],
+    [`sandbox/deliveries/${delivery!.id}`, "events/*"],
     ["sandbox/clock", "sandbox/snapshots"],
     ["people", "users?*"],
   ] as const) {

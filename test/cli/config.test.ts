@@ -77,7 +77,7 @@ describe("service config", () => {
 
   it("rejects a profile that does not exist", async () => {
     const { exitCode, stderr } = await user()("config", "set", "profile", "shop");
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(3);
     expect(stderr).toContain('Profile "shop" does not exist');
   });
 

@@ -156,7 +156,7 @@ describe("service profiles", () => {
   it.each(["use", "delete"])("%s lists the profiles if the name is unknown", async (verb) => {
     await loginWithKey("--profile", "shop");
     const { exitCode, stderr } = await service(["profiles", verb, "shpo"]);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(3);
     expect(stderr).toBe('Error: Profile "shpo" does not exist\nProfiles: shop.\n');
   });
 });

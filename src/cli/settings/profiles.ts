@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { Environment } from "../../contract/environments.ts";
-import { UserError } from "../errors.ts";
+import { EXIT_CODES, UserError } from "../errors.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
@@ -73,6 +73,7 @@ export function requireProfile(settings: Settings, name: string): Profile {
       names.length === 0
         ? "No profiles are stored yet. To create one: service login"
         : `Profiles: ${names.join(", ")}.`,
+    exitCode: EXIT_CODES.notFound,
     code: "no_profile",
   });
 }

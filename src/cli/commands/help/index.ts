@@ -105,7 +105,7 @@ ${PROJECT_SETTINGS.join("\n")}
 1  Failure: the platform rejected a value or returned another error, or the
       command failed. If requests had succeeded before, the error has their IDs
 2  Usage error: invalid flag, argument or combination; nothing was changed
-3  Not found (404)
+3  Not found (404), or no profile of this name
 4  Not signed in (401)
 5  Forbidden (403)
 6  Rate limited, after retries (429)

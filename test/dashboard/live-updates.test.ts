@@ -32,7 +32,7 @@ describe("an open page", () => {
     await board.show(`sandbox/payments/${payment.id}`);
     await page.getByRole("button", { name: "Mark as failed" }).waitFor();
     await api("POST", `/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
-    await page.locator(".facts").getByText("card_declined").waitFor();
+    await page.locator(".answer").getByText("card_declined").waitFor();
   });
 
   it("shows a customer's new name and order", async () => {
@@ -90,6 +90,7 @@ it("a failure to copy a secret is reported next to it, even in a dialog", async 
   await board.show("sandbox/keys");
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))");
   await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByLabel("Name").fill("Copied");
   await page.getByLabel("Permissions").selectOption("full");
   await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
   const once = page.getByRole("dialog", { name: "The new API key" });

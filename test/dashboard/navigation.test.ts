@@ -202,7 +202,7 @@ it("a chosen theme stays after a reload", async () => {
   await expect.poll(background).toBe(light);
 });
 
-it("the form of an order suggests customers by any text, and the page of the order names its customer", async () => {
+it("the form of an order suggests customers by any text, and the pages of the order and its payments name its customer", async () => {
   const { page, api } = board;
   const [customer] = (await api("GET", "/v1/customers?email=person-7@example.com")).body.data;
   await board.menu("Orders");
@@ -215,7 +215,12 @@ it("the form of an order suggests customers by any text, and the page of the ord
   await expect.poll(suggested).toEqual([customer.id]);
   await dialog.getByLabel("Customer").fill(customer.id);
   await dialog.getByRole("button", { name: "Create order" }).click();
-  await page.locator(".facts").getByRole("link", { name: "person-7@example.com" }).waitFor();
+  const ofCustomer = page.locator(".facts").getByRole("link", { name: "person-7@example.com" });
+  await ofCustomer.waitFor();
+  const [order] = (await api("GET", "/v1/orders?limit=1")).body.data;
+  const payment = (await api("POST", "/v1/payments", { amount: 1999, currency: "EUR", order: order.id })).body;
+  await board.show(`sandbox/payments/${payment.id}`);
+  await ofCustomer.waitFor();
 });
 
 it("the lists of orders and payments show the customers' emails with one request for many rows", async () => {

@@ -67,11 +67,15 @@ export function Also(props: {
           </div>
         </Card>
       )}
-      {notes.map(({ code, summary }) => (
-        <p key={code} class="soft card" dir="auto">
-          {sentence(summary)}
-        </p>
-      ))}
+      {/* The header has the time. */}
+      {notes.map(
+        ({ code, summary }) =>
+          code !== "clock_ahead" && (
+            <p key={code} class="soft" dir="auto">
+              {sentence(summary)}
+            </p>
+          ),
+      )}
     </>
   );
 }
@@ -129,20 +133,18 @@ function AboutReceiver({ finding, chain }: { finding: Finding; chain: Chain }) {
 
 function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
   const { code, subject, evidence, action, fix } = props.finding;
-  // A retry is rejected again: the command tells why.
-  const isCommandFirst = code === "signature_rejected";
   return (
     <>
-      {evidence !== null && (
+      {/* The causes below it name the endpoints. */}
+      {evidence !== null && code !== "undelivered" && (
         <p class="evidence" dir="auto">
           <WithLinks text={evidence} about={subject} />
         </p>
       )}
       {action !== null && <p class="advice">{sentence(action)}</p>}
       <div class="row-actions remedy">
-        {!isCommandFirst && props.remedy}
+        {props.remedy}
         {fix !== null && <CommandLine text={fix} />}
-        {isCommandFirst && props.remedy}
       </div>
     </>
   );

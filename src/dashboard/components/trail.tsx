@@ -10,7 +10,7 @@ import { environmentNow } from "../clock.ts";
 import { axisTime, clockTime, count, duration, milliseconds, shortTime } from "../format.ts";
 import { followLink, hrefOf, Link } from "../router.tsx";
 import { errorInShort, isNotSent } from "../responses.ts";
-import { retryWait } from "./values.tsx";
+import { Breakable, retryWait } from "./values.tsx";
 
 /** A mark in a lane, with its time in Unix milliseconds: an attempt that was made, or a later one. */
 interface Mark {
@@ -115,7 +115,7 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
   return (
     <li class={`lane ${tone}`}>
       <Link href={href} label={`${name}: ${text}`}>
-        {name}
+        <Breakable text={name} />
       </Link>
       <div class="lane-line">
         {nowAt !== undefined && <span class="trail-now" style={{ left: `${nowAt}%` }} />}

@@ -171,6 +171,7 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
   return (
     <Card
       title="Team"
+      note="members can do everything except invite and remove users"
       actions={
         isOwner && (
           <CreateButton
@@ -325,7 +326,7 @@ function Invite({ onClose, onInvited }: { onClose: () => void; onInvited: (user:
   const [email, setEmail] = useState("");
   return (
     <Dialog title="Invite a user" onClose={onClose}>
-      <p class="soft">Members can do everything except invite and remove users. You get a link to send them.</p>
+      <p class="soft">You get a link to send them.</p>
       <Form
         submit="Invite"
         fields={["email"]}

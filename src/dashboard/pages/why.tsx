@@ -37,7 +37,7 @@ function nameIn(chain: Chain | undefined): string | undefined {
 /** The picture of an endpoint: its attempts. */
 function LastHour({ of }: { of: string }) {
   const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: of }));
-  return <AttemptsChart minutes={data?.minutes} />;
+  return data?.totals.attempts === 0 ? null : <AttemptsChart minutes={data?.minutes} />;
 }
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */

@@ -201,8 +201,9 @@ function Actions(props: {
   const isGone = endpoint.disabled_reason === "gone";
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   const isEnabled = endpoint.status === "enabled";
+  const dismiss = () => setOpenDialog(undefined);
   const close = () => {
-    setOpenDialog(undefined);
+    dismiss();
     onChange();
   };
   const enable = async () => {
@@ -264,21 +265,11 @@ function Actions(props: {
         />
       )}
       {openDialog === "edit" && (
-        <ResourceForm
-          kind="webhook_endpoint"
-          item={endpoint}
-          title="Edit endpoint"
-          onClose={() => setOpenDialog(undefined)}
-          onSaved={close}
-        />
+        <ResourceForm kind="webhook_endpoint" item={endpoint} title="Edit endpoint" onClose={dismiss} onSaved={close} />
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
       {openDialog === "delete" && (
-        <DeleteEndpoint
-          endpoint={endpoint}
-          onDeleted={() => go("endpoints")}
-          onClose={() => setOpenDialog(undefined)}
-        />
+        <DeleteEndpoint endpoint={endpoint} onDeleted={() => go("endpoints")} onClose={dismiss} />
       )}
     </>
   );

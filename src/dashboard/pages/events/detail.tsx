@@ -35,19 +35,9 @@ export function EventDetail({ id }: { id: string }) {
   const { explanation, error, again } = useExplanation(event?.id);
   const request = explanation?.chain.request;
   const unsent = explanation === undefined ? "" : unsentTo(explanation.chain).map(nameOfEndpoint).join(", ");
-  // What each receiver needs comes before the picture and the deliveries.
-  const hasCauses = explanation?.findings[0]?.code === "undelivered";
   // A button of the answer is the primary one, and a receiver may need a repair first.
   const isReplayFirst =
     explanation?.findings[0]?.fix === null && explanation.findings.every((finding) => !isRepairFirst(finding));
-  const also = (
-    <Also
-      explanation={explanation}
-      remedyOf={(finding) =>
-        explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
-      }
-    />
-  );
   return (
     <DetailPage
       page="events"
@@ -95,8 +85,13 @@ export function EventDetail({ id }: { id: string }) {
                   </span>
                 )}
               </div>
-              {hasCauses && also}
               {explanation !== undefined && <Trail chain={explanation.chain} />}
+              <Also
+                explanation={explanation}
+                remedyOf={(finding) =>
+                  explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
+                }
+              />
               <Card title="Deliveries" {...(unsent !== "" && { note: `not sent to ${unsent}: disabled` })}>
                 <DeliveryTable
                   label="Deliveries of this event"
@@ -110,7 +105,6 @@ export function EventDetail({ id }: { id: string }) {
                 />
               </Card>
               {explanation && <ListenerResults chain={explanation.chain} />}
-              {!hasCauses && also}
               <Payload event={event} raw={raw} />
             </Below>
             {isReplaying && (

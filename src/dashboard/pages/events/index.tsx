@@ -252,13 +252,13 @@ function valuesOf(value: unknown): string[] {
 }
 
 /** The events of an object. */
-export function RelatedEvents({ id, title = "Events" }: { id: string; title?: string }) {
+export function RelatedEvents({ id }: { id: string }) {
   const events = usePages<ListedEvent>("/v1/events", { related: id });
   const readOutcomes = useOutcomes();
   const { items: endpoints } = useEndpoints();
   useEffect(() => readOutcomes((events.items ?? []).map((event) => event.id)), [events.items]);
   return (
-    <Card title={title}>
+    <Card title="Events">
       <PagedTable
         label="Events of this object"
         pages={events}

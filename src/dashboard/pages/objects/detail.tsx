@@ -12,7 +12,7 @@ import {
 } from "../../../contract/resources.ts";
 import type { Finding } from "../../../explain/finding.ts";
 import { useCall } from "../../api/call.ts";
-import type { Item } from "../../api/objects.ts";
+import { type Item, referenceOf } from "../../api/objects.ts";
 import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
@@ -22,7 +22,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, Facts, WithAside } from "../../components/page.tsx";
 import { Trail } from "../../components/trail.tsx";
-import { Copy, ObjectLink, Raw, Status, Time } from "../../components/values.tsx";
+import { Copy, None, ObjectLink, Raw, Status, Time, Unknown } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { useOutcomes } from "../events/outcomes.tsx";
@@ -42,12 +42,8 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const readOutcomes = useOutcomes();
   const about = useEventsAbout(isRoot ? data && id : undefined, readOutcomes);
   const isSettled = useIsSettled(about);
-  // What each receiver needs comes before the picture.
-  const hasCauses = explanation?.findings[0]?.code === "undelivered";
-  const trail = explanation && <Trail chain={explanation.chain} />;
   const remedyOf = (finding: Finding | undefined) =>
     explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />;
-  const also = <Also explanation={explanation} remedyOf={remedyOf} />;
   return (
     <DetailPage
       page={page.name}
@@ -66,17 +62,15 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                 <Card
                   title="Webhooks"
                   note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-                  {...(!isRoot && { actions: <Link href={hrefOf("why", id)}>Explain</Link> })}
                 >
                   {isRoot ? (
                     <Arrivals kind={kind} id={id} about={about} />
                   ) : (
                     <Answer explanation={explanation} remedy={remedyOf(explanation?.findings[0])} />
                   )}
-                  {!hasCauses && trail}
+                  {explanation && <Trail chain={explanation.chain} />}
                 </Card>
-                {hasCauses && also}
-                {hasCauses && trail}
+                <Also explanation={explanation} remedyOf={remedyOf} />
               </>
             }
             aside={
@@ -92,11 +86,10 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
               </>
             }
           >
-            {!hasCauses && also}
             {referringKinds(kind).map(([other, field]) => (
               <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
             ))}
-            <RelatedEvents id={item.id} {...(isRoot && { title: `Events of the ${nounOf(kind)} itself` })} />
+            <RelatedEvents id={item.id} />
             <Json item={item} />
           </WithAside>
         </>
@@ -154,14 +147,27 @@ function Json({ item }: { item: Item }) {
 /** The headline shows the first field, the name and the state. */
 function factsOf(kind: ObjectKind, item: Item) {
   const fields = shownFields(kind).filter(
-    ([name, { type }]) => name !== titleField(kind) && name !== nameField(kind) && type !== "status",
+    ([name, { type }]) => name !== titleField(kind) && name !== nameField(kind) && type !== "status" && type !== "code",
   );
+  const own = referenceOf(kind);
+  const next = referenceOf(own?.of);
+  const id = own && item[own.name];
   return [
+    ...(own && next && typeof id === "string"
+      ? [[next.field.label, <OwnerOf kind={own.of} id={id} field={next.name} of={next.of} />] as const]
+      : []),
     ...fields
-      .filter(([name, { output }]) => !(output && item[name] === null))
-      .map(([name, field]) => [field.label, factOf(item, name, field) ?? null] as const),
+      .filter(([name]) => item[name] !== null)
+      .map(([name, field]) => [field.label, factOf(item, name, field)] as const),
     ["Created", <Time at={item.created} />] as const,
   ];
+}
+
+/** To whom the object that another refers to belongs: the customer of a payment's order. */
+function OwnerOf({ kind, id, field, of }: { kind: ObjectKind; id: string; field: string; of: ObjectKind }) {
+  const { data } = useQuery<Item>(`${pathOf(kind)}/${id}`);
+  const owner = data?.[field];
+  return typeof owner === "string" ? <Referred kind={of} id={owner} /> : data === undefined ? <Unknown /> : <None />;
 }
 
 /** Returns the value of a field: for an ID the title of its object. */

@@ -9,12 +9,11 @@ import {
 } from "../../../contract/resources.ts";
 import { typeOf } from "../../../contract/field-types.ts";
 import { timeOfId } from "../../../contract/ids.ts";
-import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { useEndpoints } from "../../api/endpoints.ts";
 import { type FindObject, type Item, referenceOf, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
-import { None, ObjectLink, RowTime, Status, Time, Unknown } from "../../components/values.tsx";
+import { ClockTime, None, ObjectLink, RowTime, Status, Unknown } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { type EventsOf, useEventsOf } from "../events/find.ts";
@@ -75,10 +74,9 @@ function Reference({ of, id, find }: { of: ObjectKind; id: string | null | undef
   const title = titleField(of);
   const { [title]: field } = RESOURCES[of].fields as Readonly<Record<string, Field>>;
   return (
-    <>
-      <Link href={hrefOf(RESOURCES[of].page.name, id)}>{amountOrText(item, title, field!)}</Link>
-      {field!.unique !== true && <code class="soft" title={id}>{` …${id.slice(-6)}`}</code>}
-    </>
+    <Link href={hrefOf(RESOURCES[of].page.name, id)} title={id}>
+      {field!.unique === true ? amountOrText(item, title, field!) : <code>{`…${id.slice(-6)}`}</code>}
+    </Link>
   );
 }
 
@@ -128,7 +126,7 @@ function lastEventColumn(eventsOf: EventsOf): Column<Item> {
       if (last === undefined) return <None />;
       return (
         <Link href={hrefOf("events", last)}>
-          <Time at={formatTimestamp(timeOfId(last))} />
+          <ClockTime at={timeOfId(last)} />
         </Link>
       );
     },
@@ -152,6 +150,7 @@ export function ObjectTable(props: {
 }) {
   const { kind, without, eventsOf: given, state = "", ...table } = props;
   const title = titleField(kind);
+  const isNamed = (RESOURCES[kind].fields as Readonly<Record<string, Field>>)[title]!.unique === true;
   const items = props.pages.items ?? [];
   const hasStates = resourceOf(kind).statuses !== undefined;
   const readOutcomes = useOutcomes();
@@ -162,7 +161,10 @@ export function ObjectTable(props: {
   const inState = state === "" ? [] : items.map(({ id }) => isInState(eventsOf(id)?.events, endpoints, state));
   const isUnknown = inState.includes(undefined);
   const shown = state === "" ? items : items.filter((_item, index) => inState[index] === true);
-  const fields = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
+  const listed = shownFields(kind).filter(([name, { inList, type }]) => inList && type !== "id" && name !== without);
+  // Why it failed is next to the status.
+  const fields = listed.filter(([, { type }]) => type !== "code");
+  const [codeName = ""] = listed.find(([, { type }]) => type === "code") ?? [];
   const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
   const references = useReferences(kind, items, without);
   const [owner] = references;
@@ -171,9 +173,8 @@ export function ObjectTable(props: {
   const below = ordered.filter(([name, field]) => isBelow(name, field));
   const columns = ordered.map(([name, field]): Column<Item> => ({
     label: field.label,
-    ...(field.type === "code" ? { from: "desktop" } : isBelow(name, field) ? { from: "tablet" } : {}),
+    ...(isBelow(name, field) ? { from: "tablet" } : {}),
     isNumber: typeOf(field.type).stored === "integer",
-    ...(field.type === "code" ? { isFor: (item: Item) => item[name] !== null } : {}),
     isLong: field.type === "email" || field.type === "text",
     cell: (item) =>
       name === title ? (
@@ -192,11 +193,15 @@ export function ObjectTable(props: {
       ) : (
         <>
           {valueOf(item, name, field) ?? <None />}
-          {field.type === "status" && <span class="narrow-only">{webhooks(item)}</span>}
+          {field.type === "status" && (
+            <>
+              {item[codeName] != null && <span class="from-desktop soft"> {item[codeName] as string}</span>}
+              <span class="narrow-only">{webhooks(item)}</span>
+            </>
+          )}
         </>
       ),
   }));
-  const codes = columns.filter(({ from }) => from === "desktop");
   return (
     <PagedTable
       {...table}
@@ -207,20 +212,23 @@ export function ObjectTable(props: {
       }}
       timeOf={({ created }) => created}
       columns={[
-        ...columns.filter(({ from }) => from !== "desktop"),
+        ...columns,
         ...references,
-        ...codes,
         { label: "Webhooks", from: "tablet", cell: webhooks },
         ...(hasStates ? [] : [lastEventColumn(eventsOf)]),
-        {
-          label: "ID",
-          from: "desktop",
-          cell: ({ id }) => (
-            <code class="soft" title={id}>
-              {`…${id.slice(-6)}`}
-            </code>
-          ),
-        },
+        ...(isNamed
+          ? []
+          : [
+              {
+                label: "ID",
+                from: "desktop",
+                cell: ({ id }) => (
+                  <code class="soft" title={id}>
+                    {`…${id.slice(-6)}`}
+                  </code>
+                ),
+              } satisfies Column<Item>,
+            ]),
         { label: "Created", isTime: true, cell: ({ created }) => <RowTime at={created} /> },
       ]}
     />

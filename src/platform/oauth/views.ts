@@ -70,7 +70,7 @@ export function signInPage(
     <p class="soft">
       No access to that machine? Ask someone who has it for a link, or a signed-in owner to invite you.
     </p>
-    <p class="soft">Signed in with it in another tab? <a href="${next}">Continue here</a>.</p>`;
+    <p class="soft">Already signed in, in another tab? <a href="${next}">Continue here</a>.</p>`;
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
@@ -78,8 +78,7 @@ export function signInPage(
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       ${
         browser.isPasswordless
-          ? html`${link}
-              <p class="soft">Nobody has a password yet. Set yours in the dashboard after signing in.</p>`
+          ? link
           : html`${form}
               <section>
                 <h2>No password yet?</h2>

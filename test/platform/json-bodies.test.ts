@@ -78,7 +78,7 @@ describe("bodies of the wrong shape", () => {
     expect(response.body.detail).toBe(
       "curency is not a field of this request; did you mean currency? 1 more error: see `errors`.",
     );
-    expect(response.body.errors.map(Object.keys)).toEqual(Array(2).fill(["pointer", "code", "detail"]));
+    expect(Object.keys(response.body.errors[0])).toEqual(["pointer", "code", "detail"]);
   });
 
   it("reports wrong values before unknown fields", async () => {

@@ -56,7 +56,9 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 function meaningsOf(name: string, command: Command): string[] {
   const options = optionsOf(command);
   const synonyms = (SYNONYMS[name] ?? []).filter((one) =>
-    one.startsWith("-") ? options.some((option) => option.is(one)) : `service ${one}`.startsWith(pathOf(command)),
+    one.startsWith("-")
+      ? options.some(({ short, long }) => short === one || long === one)
+      : `service ${one}`.startsWith(pathOf(command)),
   );
   if (synonyms.length > 0) return synonyms;
   if (!name.startsWith("-")) return nearest(name, commandNames(command));

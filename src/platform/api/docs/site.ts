@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { type ErrorCode, ERRORS } from "../../../contract/errors.ts";
-import { html, Html } from "../../http/pages/html.ts";
+import { html, type Html } from "../../http/pages/html.ts";
 import { scriptedPageHeaders } from "../../http/pages/page.ts";
 import { inProject } from "../../../contract/shell-command.ts";
 import { PROBLEMS_PATH } from "../../http/problem.ts";

@@ -57,13 +57,6 @@ export function sitePage(page: SitePage, files: SiteFiles, guides = `${GUIDES_PA
         }
         <title>${title} · Service</title>
         ${files.icon !== undefined && html`<link rel="icon" href="${files.icon}" />`}
-        <link
-          rel="preload"
-          as="font"
-          type="font/woff2"
-          href="${files.style.replace(/[^/]*$/, "inter.woff2")}"
-          crossorigin
-        />
         <link rel="stylesheet" href="${files.style}" />
         <script type="module" src="${files.script}"></script>
       </head>

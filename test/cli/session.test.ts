@@ -5,6 +5,7 @@ import { formatCredential } from "../../src/contract/credentials.ts";
 import { json as respond, startServer } from "../client/support/scripted-server.ts";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { type CliResult, createConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
 
 let platform: ServedPlatform;
 let other: ServedPlatform;
@@ -69,7 +70,8 @@ describe("service login --api-key-stdin", () => {
   });
 
   it("shows what a profile with only a live key may do, and names --live where the sandbox is needed", async () => {
-    const service = terminalOf(createConfigDir());
+    const dir = createConfigDir();
+    const service = terminalOf(dir);
     await service(
       ["login", "--api-key-stdin", "--base-url", platform.baseUrl, "--profile", "prod"],
       {},
@@ -92,6 +94,12 @@ describe("service login --api-key-stdin", () => {
     expect((await service(["orders", "get", id, "--live", ...prod])).stderr).toContain(
       `Look in the sandbox, without --live: service orders get ${id} --profile prod\n`,
     );
+    const terminal = runInTerminal(["orders", "get", id, "--live", ...prod], {
+      env: { SERVICE_CONFIG_DIR: dir },
+      columns: 60,
+    });
+    await terminal.ended;
+    expect(terminal.text()).toMatch(/without --live:\s+service orders get \w+\s+--profile prod\s*$/);
     expect((await service(["why", id, "--live", "--profile=prod"])).stderr).toContain(`why ${id} --profile prod\n`);
   });
 

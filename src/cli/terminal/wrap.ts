@@ -13,9 +13,10 @@ export function wrapHint(text: string, width: number | undefined, runnable: (tex
   return text.split(/(?<=\.) (?=[A-Z])/).flatMap((sentence) => {
     const shown = runnable(sentence);
     if (shown.length <= width) return [shown];
-    const [, before = sentence, command] = /^(.*:) (service [a-z].*)$/.exec(sentence) ?? [];
-    const lines = wrap(runnable(before).match(/`[^`]*`\S*|\S+/g) ?? [], width);
-    return command === undefined ? lines : [...lines, `  ${runnable(command)}`];
+    const [, before = sentence] = /^(.*:) service [a-z].*$/.exec(sentence) ?? [];
+    const start = runnable(before);
+    const lines = wrap(start.match(/`[^`]*`\S*|\S+/g) ?? [], width);
+    return before === sentence ? lines : [...lines, `  ${shown.slice(start.length + 1)}`];
   });
 }
 

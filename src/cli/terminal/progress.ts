@@ -119,9 +119,9 @@ export function createProgressBar(stream: TextStream, { enabled, styles, total, 
   function draw(): void {
     const count = `${done}/${total}`;
     const columns = stream.columns ?? 80;
-    // A line that wraps could not be replaced.
+    // A line that wraps could not be replaced, nor one that wraps with the ^C of the terminal.
     const words = [` ${label}${pace()}${limit}`, `${pace()}${limit}`, ""];
-    const room = (text: string): number => columns - 2 - count.length - text.length;
+    const room = (text: string): number => columns - 4 - count.length - text.length;
     const text = words.find((candidate) => room(candidate) >= MIN_BAR_WIDTH) ?? "";
     const width = Math.max(Math.min(room(text), BAR_WIDTH), 0);
     const filled = Math.round((done / total) * width);

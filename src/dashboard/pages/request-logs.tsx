@@ -41,7 +41,11 @@ function RequestList() {
   return (
     <ListPage
       title="Request log"
-      subtitle={clockOffset.value > 0 ? REAL_TIME : undefined}
+      subtitle={
+        [areReadsHidden && "Successful GET requests are hidden.", clockOffset.value > 0 && REAL_TIME]
+          .filter(Boolean)
+          .join(" ") || undefined
+      }
       detail={RequestDetail}
       command="logs"
       filters={filters}
@@ -155,7 +159,7 @@ function errorOf({ error_code: code, fault }: RequestLog): ComponentChildren {
   if (fault === null) return code;
   return (
     <>
-      <span class="bad-text">{code ?? fault.effect.replace("_", " ")}</span> <span class="tag">fault</span>
+      {code ?? fault.effect.replace("_", " ")} <span class="tag">fault</span>
     </>
   );
 }

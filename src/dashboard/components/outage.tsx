@@ -50,7 +50,7 @@ function Notice({ onRetry }: { onRetry: () => void }) {
     <section class="outage answer bad" role="alert">
       <p>The platform cannot be reached.</p>
       <p class="evidence">
-        Nothing was loaded since {clockTime(since)}
+        Last update {clockTime(since)}
         {clockOffset.value > 0 && ", in real time"}. The page tries again every two seconds, and continues as soon as
         there is a connection. On your own machine, start the platform again as before, with{" "}
         <code>{inProject("service dev")}</code> or <code>{inProject("service serve")}</code> and the same flags.

@@ -19,7 +19,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { Time, Unknown } from "../../components/values.tsx";
-import { atMost, duration, percent } from "../../format.ts";
+import { atMost, count, duration } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
@@ -113,12 +113,6 @@ export function EndpointDetail({ id }: { id: string }) {
             <span>{subscriptionsOf(endpoint.events)}</span>
           </div>
           <SecretNotice endpoint={endpoint} />
-          {endpoint.status === "disabled" && (
-            <p class="notice">
-              It gets no new events. Pending deliveries wait until you enable it, for 3 days at most. “Enable and
-              replay” also sends the events that it missed.
-            </p>
-          )}
           <RunningOperations endpoint={id} />
           <Facts
             rows={[
@@ -130,7 +124,7 @@ export function EndpointDetail({ id }: { id: string }) {
                   <StandingStatus standing={standingOf(endpoint, present.endpoints[0], present.failures, isBack)} />
                 ),
               ],
-              ["Attempts", counts ? rateOf(counts, period) : unknown],
+              [`Attempts in the ${period}`, counts ? rateOf(counts) : unknown],
               ["Response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
               [
                 "Not delivered",
@@ -139,7 +133,10 @@ export function EndpointDetail({ id }: { id: string }) {
               ["Last attempt", lastOf(attempts)],
               ["Last success", lastOf(attempts?.filter(({ status_code: code }) => isSuccess(code)))],
               ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
-              ["Secret created", <Time at={endpoint.secret_created} />],
+              [
+                "Secret created",
+                endpoint.secret_created === endpoint.created ? undefined : <Time at={endpoint.secret_created} />,
+              ],
               ["Created", <Time at={endpoint.created} />],
             ]}
           />
@@ -198,7 +195,6 @@ function Actions(props: {
   const call = useCall();
   const go = useGo();
   const { endpoint, path, waiting, failed, isRetryFirst, isFailing, onChange, onPing } = props;
-  const isGone = endpoint.disabled_reason === "gone";
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   const isEnabled = endpoint.status === "enabled";
   const dismiss = () => setOpenDialog(undefined);
@@ -225,12 +221,14 @@ function Actions(props: {
       <MoreMenu items={items} />
       {isEnabled ? (
         <>
-          <RetryDeliveries
-            endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
-            failingSince={endpoint.health.failing_since}
-            {...(isRetryFirst ? { class: "primary" } : {})}
-            label={retryLabel({ pending: waiting, failed_deliveries: failed })}
-          />
+          {waiting + failed > 0 && (
+            <RetryDeliveries
+              endpoint={{ id: endpoint.id, name: nameOfEndpoint(endpoint) }}
+              failingSince={endpoint.health.failing_since}
+              {...(isRetryFirst ? { class: "primary" } : {})}
+              label={retryLabel({ pending: waiting, failed_deliveries: failed })}
+            />
+          )}
           <button
             type="button"
             class={isRetryFirst || isFailing ? "" : "primary"}
@@ -241,16 +239,9 @@ function Actions(props: {
           </button>
         </>
       ) : (
-        <>
-          {isGone && (
-            <button type="button" disabled={isUnreachable.value} onClick={() => setOpenDialog("delete")}>
-              Delete the endpoint
-            </button>
-          )}
-          <button type="button" class="primary" disabled={isUnreachable.value} onClick={() => setOpenDialog("enable")}>
-            Enable and replay
-          </button>
-        </>
+        <button type="button" class="primary" disabled={isUnreachable.value} onClick={() => setOpenDialog("enable")}>
+          Enable and replay
+        </button>
       )}
       {(openDialog === "enable" || openDialog === "test" || openDialog === "disable") && (
         <EndpointDialog
@@ -285,9 +276,8 @@ function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined 
   return value === "" ? undefined : String(value);
 }
 
-function rateOf({ attempts, failed }: StatisticsEndpoint, period: string): string {
-  if (attempts === 0) return `No attempts in the ${period}`;
-  return `${failed === 0 ? "None" : percent(failed, attempts)} failed in the ${period}`;
+function rateOf({ attempts, failed }: StatisticsEndpoint): string {
+  return failed === 0 ? count(attempts) : `${count(failed)} of ${count(attempts)} failed`;
 }
 
 /** Returns the median and the 95th percentile, and the limit once attempts come near it. */

@@ -97,13 +97,6 @@ export function rangeOf(preset: Range): { minutes: number; period: string } {
   return { minutes, period: `last ${words}` };
 }
 
-/** Returns the shortest range of a chart that includes a time, in Unix milliseconds. */
-export function rangeSince(time: number, now: number): { minutes: number; period: string } {
-  const ranges = Object.values(RANGES);
-  const [minutes, words] = ranges.find(([length]) => now - time <= length * 60_000) ?? RANGES["7d"];
-  return { minutes, period: `last ${words}` };
-}
-
 export function RangeChoice({ preset }: { preset: Range }) {
   const names = Object.keys(RANGES) as Range[];
   return (

@@ -6,7 +6,6 @@ import { capitalized } from "../../../contract/words.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { subscriptionsOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
-import { environmentNow } from "../../clock.ts";
 import { Strip } from "../../components/chart.tsx";
 import { Action } from "../../components/action.tsx";
 import { ShownOnce } from "../../components/dialog.tsx";
@@ -18,7 +17,7 @@ import { counted, searchable } from "../../format.ts";
 import { outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { useMissed } from "../enable.tsx";
-import { filterOf, rangeSince, Search } from "../filters.tsx";
+import { filterOf, rangeOf, Search } from "../filters.tsx";
 import { Listeners } from "../listeners.tsx";
 import { NotDelivered, type Standing, useStandings, StandingStatus, TROUBLE } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
@@ -35,15 +34,12 @@ function EndpointList() {
   const standings = new Map(useStandings(statistics.data, pages.items, missed).map((one) => [one.endpoint?.id, one]));
   const countsOf = (id: string) => standings.get(id)?.counts;
   // Attempts to an endpoint that fails for long are hours apart.
-  const since = (pages.items ?? []).flatMap(({ status, health }) =>
-    status === "enabled" && health.failing_since !== null ? [Date.parse(health.failing_since)] : [],
-  );
-  const { minutes, period } = rangeSince(Math.min(...since), environmentNow());
-  const isLong = minutes > LIMITS.statisticsMinutesDefault;
-  const { data: shown } = useQuery<Statistics>(withQuery("/v1/statistics", isLong ? { minutes } : {}));
+  const { minutes, period } = rangeOf("7d");
+  const { data: shown } = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   /** The state of an endpoint, and why one that needs attention fails. */
   const stateOf = (standing: Standing) => {
-    const failures = shown?.failures.filter(({ endpoint }) => endpoint === standing.endpoint?.id) ?? [];
+    const earlier = shown?.failures.filter(({ endpoint }) => endpoint === standing.endpoint?.id) ?? [];
+    const failures = [...standing.failures, ...earlier];
     const [last] = failures.toSorted((a, b) => b.last_at.localeCompare(a.last_at));
     return (
       <>

@@ -174,13 +174,10 @@ export function EventType({ type }: { type: string }) {
 
 /** A URL in limited space: the host is complete, and of the path the end, where URLs of one host differ. */
 export function Url({ text }: { text: string }) {
-  const [, scheme = "", host = text, path = ""] = /^(https?:\/\/)([^/]+)(.*)$/.exec(text) ?? [];
+  const [, host = text, path = ""] = /^https?:\/\/([^/]+)(.*)$/.exec(text) ?? [];
   return (
     <span class="url" title={text}>
-      <span>
-        {scheme === "https://" ? "" : scheme}
-        {host}
-      </span>
+      <span>{host}</span>
       <span>
         <bdi dir="ltr">{path}</bdi>
       </span>

@@ -153,8 +153,8 @@ export function notArrived(count: number): string {
   return `${countedFailed(count, "older ")}${count === 1 ? "has" : "have"} not arrived`;
 }
 
-/** Not more than a limit are counted. */
-function countedFailed(count: number, which: string): string {
+/** Returns `2 older deliveries `, with the space. Not more than a limit are counted. */
+export function countedFailed(count: number, which: string): string {
   return count < LIMITS.maxCountedFailed
     ? `${counted(count, `${which}delivery`, `${which}deliveries`)} `
     : `1,000 or more ${which}deliveries `;

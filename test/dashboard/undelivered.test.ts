@@ -41,14 +41,14 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   await expect.poll(failed).toBe(2);
   await board.show("sandbox");
   const lost = "2 deliveries will not arrive unless you retry them.";
-  await page.getByLabel("Summary").getByText(lost).waitFor();
+  await page.getByLabel("Summary").getByText("2 deliveries failed.").waitFor();
   await page.getByRole("link", { name: "2 failed, Billing" }).waitFor();
   // What is being loaded does not look like an empty result.
   await page.route("**/v1/statistics?*", () => {});
   await board.show(`sandbox/endpoints/${body.id}`);
   await page.locator(".plot.unknown").waitFor();
   await page.locator(".facts .unknown").first().waitFor();
-  expect(await page.getByText("No attempts in this time").count()).toBe(0);
+  expect(await page.getByText("none in this time").count()).toBe(0);
   await page.unroute("**/v1/statistics?*");
   await board.show(`sandbox/endpoints/${body.id}`);
   await page.locator(".answer").getByText(lost).waitFor();
@@ -124,7 +124,7 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
   await board.show("sandbox");
   // What a disabled endpoint missed is not sent by a retry, and ranks below what fails.
-  await page.getByLabel("Summary").getByText("1 endpoint is disabled: 1 webhook was not sent since then.").waitFor();
+  await page.getByLabel("Summary").getByText("1 endpoint is disabled: 1 event missed.").waitFor();
   const table = page.getByRole("region", { name: "Endpoints, worst first" });
   // Rows keep their order below the pointer.
   await page.mouse.move(0, 0);

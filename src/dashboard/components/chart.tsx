@@ -33,6 +33,7 @@ export function AttemptsChart(props: {
   const per = length > MINUTE ? `per ${length / MINUTE} minutes` : "per minute";
   const isLong = length * minutes.length > DAY_MILLISECONDS;
   const realNow = placeOfRealTime(minutes);
+  const isEmpty = props.minutes !== undefined && up + down === 0;
   const sum = (of: "succeeded" | "failed") => minutes.reduce((total, minute) => total + minute[of], 0);
   const bars = (of: "succeeded" | "failed", sign: 1 | -1) =>
     minutes
@@ -47,7 +48,7 @@ export function AttemptsChart(props: {
       <figcaption>
         Attempts{" "}
         <small>
-          {per}
+          {isEmpty ? "none in this time" : per}
           {down > 0 ? " (failures below the line)" : ""}
           {minutes.length < all.length && `; created at ${shortTime(Date.parse(created), environmentNow())}`}
           {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
@@ -70,7 +71,7 @@ export function AttemptsChart(props: {
         </span>
         {actions}
       </figcaption>
-      <div class={props.minutes === undefined ? "plot unknown" : "plot"}>
+      <div hidden={isEmpty} class={props.minutes === undefined ? "plot unknown" : "plot"}>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
@@ -94,9 +95,6 @@ export function AttemptsChart(props: {
           <span>{count(up)}</span>
           <span>{down > 0 ? count(down) : 0}</span>
         </span>
-        {props.minutes !== undefined && sum("succeeded") + sum("failed") === 0 && (
-          <span class="nothing">No attempts in this time</span>
-        )}
         <span class="times" aria-hidden="true">
           {ticksOf(minutes).map(([at, place]) => (
             <span key={at} class={place < 0.02 ? "first" : undefined} style={{ left: `${100 * place}%` }}>

@@ -129,7 +129,11 @@ export function standingOf(
   const { failing_since: since } = endpoint.health;
   if (endpoint.status === "disabled") {
     return endpoint.disabled_reason === "gone"
-      ? standing("disabled", "Disabled, 410 Gone", TROUBLE)
+      ? standing(
+          "disabled",
+          `Disabled since ${shortTime(Date.parse(endpoint.disabled_at ?? ""), environmentNow())}`,
+          TROUBLE,
+        )
       : standing("disabled", "Disabled", 0);
   }
   const { attempts = 0, failed = 0, pending = 0, failed_deliveries: lost = 0 } = counts ?? {};
@@ -212,6 +216,7 @@ export function EndpointTable(props: {
           {
             label: "Attempts",
             from: "desktop",
+            isFor: ({ endpoint }) => shown.some(({ endpoint: id, attempts }) => id === endpoint?.id && attempts > 0),
             cell: ({ endpoint }) => {
               const counts = shown.find(({ endpoint: id }) => id === endpoint?.id);
               return counts === undefined ? <None /> : <Strip counts={counts} />;
@@ -233,7 +238,7 @@ export function EndpointTable(props: {
           },
           {
             label: "Actions",
-            cell: ({ endpoint, counts }) =>
+            cell: ({ endpoint, counts, rank }) =>
               endpoint === undefined ? (
                 <span class="row-actions">
                   <Link class="button small" href={hrefOf("deliveries")} label="Deliveries of listeners">
@@ -241,7 +246,7 @@ export function EndpointTable(props: {
                   </Link>
                 </span>
               ) : (
-                <RowActions endpoint={endpoint} counts={counts} onChange={onChange} />
+                <RowActions endpoint={endpoint} counts={counts} isTroubled={rank >= TROUBLE} onChange={onChange} />
               ),
           },
         ]}
@@ -263,7 +268,7 @@ export function NotDelivered(props: {
   const link = (status: "pending" | "failed", number: number, words: string) =>
     number > 0 && (
       <Link
-        class={[status === "failed" && "bad-text", missed && "underlined"].filter(Boolean).join(" ")}
+        class={status === "failed" ? "bad-text underlined" : "underlined"}
         href={hrefOf("deliveries", "", { endpoint, status })}
         label={`${count(number)} ${words}, ${name}`}
       >
@@ -349,9 +354,10 @@ function Cause({ standing: { state, failures }, last }: { standing: Standing; la
 function RowActions(props: {
   endpoint: WebhookEndpoint;
   counts: StatisticsEndpoint | undefined;
+  isTroubled: boolean;
   onChange: () => void;
 }) {
-  const { endpoint, counts, onChange } = props;
+  const { endpoint, counts, isTroubled, onChange } = props;
   const waiting = counts?.pending ?? 0;
   const [openDialog, setOpenDialog] = useState<"retry" | "enable" | "test" | "disable">();
   const { id } = endpoint;
@@ -360,9 +366,11 @@ function RowActions(props: {
   const undelivered = waiting > 0 ? { status: "pending" } : counts?.failed_deliveries ? { status: "failed" } : {};
   return (
     <span class="row-actions">
-      <Link class="button small" href={hrefOf("why", id)} label={`Why ${name}`}>
-        Why
-      </Link>
+      {isTroubled && (
+        <Link class="button small" href={hrefOf("why", id)} label={`Why ${name}`}>
+          Why
+        </Link>
+      )}
       <MoreMenu
         of={name}
         items={[

@@ -1,14 +1,14 @@
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/sandbox.ts";
 import { inProject } from "../../../contract/shell-command.ts";
-import { capitalized, counted } from "../../../contract/words.ts";
-import { givenUp, waits } from "../../../explain/finding.ts";
+import { counted } from "../../../contract/words.ts";
+import { countedFailed, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
-import { count, duration, milliseconds, percent, shortTime } from "../../format.ts";
+import { atMost, count, duration, percent } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { failsStill, RetryDeliveries, retryLabel } from "../bulk.tsx";
@@ -143,11 +143,10 @@ function failedOf(counts: readonly (StatisticsEndpoint | undefined)[]): number {
 /** The state of everything in a sentence. */
 function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
   const { standings, statistics, period } = props;
-  const { totals, minutes, queue, now } = statistics;
-  const isDisabled = ({ endpoint }: Standing) => endpoint?.status === "disabled";
-  const failed = failedOf(standings.filter((one) => !isDisabled(one)).map(({ counts }) => counts));
+  const { totals, queue } = statistics;
+  const failed = failedOf(standings.map(({ counts }) => counts));
   const failing = standings.filter(({ state }) => state === "failing");
-  const disabled = standings.filter((one) => isDisabled(one) && lostOf(one) > 0);
+  const disabled = standings.filter((one) => one.endpoint?.status === "disabled" && lostOf(one) > 0);
   const slow = standings.filter(({ state }) => state === "slow");
   const isNamed = failing.length + disabled.length + slow.length <= MAX_NAMED;
   const inWords = (some: readonly Standing[], one: string, several: string) => {
@@ -155,7 +154,6 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
     const subject = isNamed ? names.join(" and ") : counted(some.length, "endpoint");
     return `${subject} ${some.length === 1 ? one : several}`;
   };
-  const first = shortTime(Date.parse(minutes[0]?.at ?? now), Date.parse(now));
   const rest =
     totals.attempts === 0
       ? `Nothing was sent in the ${period}.`
@@ -174,11 +172,14 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
         ) : (
           rest
         )}{" "}
-        {failed > 0 && `${givenUp(failed)}.`}{" "}
-        {disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}: ${lossInWords(disabled)}.`}{" "}
+        {failed > 0 && `${countedFailed(failed, "")}failed.`}{" "}
         {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
       </p>
-      <p class="evidence">{`${capitalized(period)}, since ${first}`}</p>
+      <p class="evidence">
+        {disabled.length > 0
+          ? `${inWords(disabled, "is disabled", "are disabled")}: ${lossInWords(disabled)}.`
+          : "\u00a0"}
+      </p>
     </section>
   );
 }
@@ -189,7 +190,7 @@ function lossInWords(disabled: readonly Standing[]): string {
   const missed = disabled.reduce((sum, one) => sum + lostOf(one), 0) - failed;
   const parts = [
     failed > 0 && `${counted(failed, "delivery", "deliveries")} failed`,
-    missed > 0 && `${counted(missed, "webhook was", "webhooks were")} not sent since then`,
+    missed > 0 && `${counted(missed, "event")} missed`,
   ];
   return parts.filter(Boolean).join(", ");
 }
@@ -201,6 +202,7 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
   const created = { created_after: minutes[0]?.at ?? "" };
   const { events, attempts, succeeded } = totals;
   const overdue = queue.oldest_due_seconds;
+  if (events + attempts + queue.pending + lost === 0) return null;
   return (
     <dl class="figures">
       <Figure label={events === 1 ? "event" : "events"} value={count(events)} href={hrefOf("events", "", created)} />
@@ -210,13 +212,13 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
         href={hrefOf("deliveries", "", created)}
       />
       <Figure
-        label={`of ${counted(attempts, "attempt")} succeeded`}
+        label="succeeded"
         value={percent(succeeded, attempts)}
         href={hrefOf("deliveries", "", { status: "retrying" })}
       />
       <Figure
-        label={`p50 response${totals.latency_p95_ms === null ? "" : `, p95 ${milliseconds(totals.latency_p95_ms)}`}`}
-        value={milliseconds(totals.latency_p50_ms)}
+        label={`median${totals.latency_p95_ms === null ? "" : `, p95 ${atMost(totals.latency_p95_ms)}`}`}
+        value={atMost(totals.latency_p50_ms)}
         href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure

@@ -73,9 +73,9 @@ export function QuickStart({ progress }: { progress: Progress }) {
           </p>
         </Step>
         <Step isDone={hasEvent} title="Trigger an event">
-          <p>With the CLI or the button: both send the same API request.</p>
+          <p>With the CLI, or by creating a customer here:</p>
           <CommandLine text="service trigger order.completed" what="the trigger command" />
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
+          <button type="button" onClick={() => setCreating(true)}>
             Create a customer
           </button>
         </Step>

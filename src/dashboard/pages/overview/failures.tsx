@@ -14,35 +14,11 @@ import { environmentNow } from "../../clock.ts";
 import { Strip } from "../../components/chart.tsx";
 import { MoreMenu } from "../../components/menu.tsx";
 import { Table } from "../../components/table.tsx";
-import { None, RowTime, Status, Unknown } from "../../components/values.tsx";
+import { None, Status, Unknown } from "../../components/values.tsx";
 import { count, counted, percent, shortTime } from "../../format.ts";
 import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { EndpointDialog } from "../endpoints/dialogs.tsx";
-
-/** Failed attempts by their outcome. */
-export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
-  return (
-    <Table
-      label="Failed attempts by outcome"
-      items={failures}
-      keyOf={({ endpoint, status_code, error }) => JSON.stringify([endpoint, status_code, error])}
-      columns={[
-        {
-          label: "Response",
-          isLong: true,
-          cell: ({ status_code: code, error }) => (
-            <span class="bad-text" title={error ?? ""}>
-              {outcomeInWords(code, error)}
-            </span>
-          ),
-        },
-        { label: "Attempts", isNumber: true, cell: (failure) => count(failure.count) },
-        { label: "Last", from: "tablet", cell: ({ last_at: at }) => <RowTime at={at} /> },
-      ]}
-    />
-  );
-}
 
 /** The standing of an endpoint. All listeners together have none. */
 export interface Standing {

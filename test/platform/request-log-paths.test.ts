@@ -10,9 +10,23 @@ it("the request log keeps the path that was sent unless a secret may be in place
   const api = apiOf(platform.baseUrl, key);
   const sent = ["undefined", "null", "42", ":id", "pay_123", "sk_test_123", "hunter2", "a@b.example"];
   for (const part of sent) expect((await api("POST", `/v1/payments/${part}/succeed`)).status).toBe(404);
+  await platform.api("POST", "/v1/sandbox/snapshots", { name: "two-customers" });
+  expect((await api("DELETE", "/v1/sandbox/snapshots/two-customers")).status).toBe(200);
   const logs: RequestLog[] = (await platform.api("GET", `/v1/request_logs?key=${id}`)).body.data;
+  const [deletion] = logs;
+  expect(deletion!.path).toBe("/v1/sandbox/snapshots/two-customers");
   const paths = logs.map(({ path }) => path.split("/")[3]);
-  expect(paths.toReversed()).toEqual(["undefined", "null", "42", ":id", "pay_123", "{id}", "{id}", "{id}"]);
+  expect(paths.toReversed()).toEqual([
+    "undefined",
+    "null",
+    "42",
+    ":id",
+    "pay_123",
+    "{id}",
+    "{id}",
+    "{id}",
+    "snapshots",
+  ]);
 });
 
 it("the request log is filtered by the beginning of a path, and paged", async () => {

@@ -41,7 +41,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder, 
       requests.record(identified.caller, {
         id: request.id,
         method: request.method as RequestMethod,
-        path: pathWithId(request, identified.path),
+        path: pathWithId(request, identified.path, reply.statusCode),
         status: reply.statusCode,
         milliseconds: reply.elapsedTime,
         idempotencyKey: idempotencyKeyOf(request),
@@ -75,11 +75,14 @@ function isPreview({ identified, body }: FastifyRequest): boolean {
 const MISTAKES = /^(?:undefined|null|NaN|none|nil|true|false|id|\[object Object\]|:\w{1,20}|\$?\{\w{1,20}\}|\d{1,20})$/;
 const PART_OF_ID = /^(?<prefix>[a-z]{2,4}_)[0-9A-Za-z]{0,30}$/;
 
-/** Returns the operation's path with its ID. In place of the ID only what cannot be a secret is shown. */
-function pathWithId(request: FastifyRequest, path: string): string {
+/**
+ * Returns the operation's path with its ID, or the name of a snapshot. In place of an ID that does not exist, only what
+ * cannot be a secret is shown.
+ */
+function pathWithId(request: FastifyRequest, path: string, status: number): string {
   if (!path.includes("{id}")) return path;
   const { id = "" } = request.params as { id?: string };
-  return isHarmless(id) ? path.replace("{id}", () => id) : path;
+  return status < 300 || isHarmless(id) ? path.replace("{id}", () => id) : path;
 }
 
 function isHarmless(id: string): boolean {

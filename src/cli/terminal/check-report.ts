@@ -1,4 +1,5 @@
 import type { CheckResult, ReceiverReport } from "../../receiver-check/run.ts";
+import { counted } from "../../contract/words.ts";
 import type { TestCase } from "./junit.ts";
 import type { Output } from "./output.ts";
 import { guidePath } from "../help-layout.ts";
@@ -35,7 +36,9 @@ export async function printReport(
   } else if (output.terminal) {
     for (const line of reportLines(report, checked, output.styles, output.width)) output.line(line);
   } else {
-    if (!isStreamed) for (const check of report.checks) output.line(checkLine(check));
+    const { own, left } = splitBlocked(report.checks);
+    for (const check of own) if (!isStreamed || check.status === "skipped") output.line(checkLine(check));
+    if (left.length > 0) output.line(["CHECK", "skipped", "", counted(left.length, "check"), left[0]!.seen].join("\t"));
     output.line(["GRADE", report.grade, formatCounts(report.counts), report.verdict].join("\t"));
   }
 }
@@ -63,11 +66,11 @@ function reportLines(
   const width = Math.min(terminalWidth, MAX_WIDTH);
   const titleWidth = Math.max(...report.checks.map(({ title }) => title.length));
   const lines = [`${styles.strong(label)}  ${printable(name)}`];
-  const blocked = blockedFrom(report.checks);
+  const { own, left } = splitBlocked(report.checks);
   let reason = "";
   let failure: Check | undefined;
   for (const group of groups) {
-    const shown = report.checks.slice(0, blocked).filter((result) => result.group === group);
+    const shown = own.filter((result) => result.group === group);
     if (shown.length > 0) lines.push("", styles.strong(group));
     for (const result of shown) {
       lines.push(...resultLines(result, { styles, width, titleWidth, reason, failure }));
@@ -75,7 +78,6 @@ function reportLines(
       else if (result.status !== "passed") reason = result.seen;
     }
   }
-  const left = report.checks.slice(blocked).filter(({ status }) => status === "skipped");
   if (left.length > 0) {
     const text = `${left.length} more: ${left[0]!.seen}`;
     lines.push("", ...foldText(text, width, MAX_LINES).map((line) => styles.dim(line)));
@@ -85,12 +87,13 @@ function reportLines(
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }
 
-/** The start of a group of checks that were skipped for the same reason: a line for each would hide the reason. */
-function blockedFrom(checks: readonly Check[]): number {
+/** Separates the last checks if they were skipped for the same reason: a line for each would hide the reason. */
+function splitBlocked(checks: readonly Check[]): { own: readonly Check[]; left: readonly Check[] } {
   const last = checks.at(-1);
-  if (last?.status !== "skipped") return checks.length;
+  if (last?.status !== "skipped") return { own: checks, left: [] };
   const isBlocked = ({ status, seen }: Check) => status === "not_applicable" || seen === last.seen;
-  return checks.findLastIndex((result) => !isBlocked(result)) + 1;
+  const start = checks.findLastIndex((result) => !isBlocked(result)) + 1;
+  return { own: checks.slice(0, start), left: checks.slice(start).filter(({ status }) => status === "skipped") };
 }
 
 interface Layout {

@@ -92,7 +92,7 @@ export async function runCheck(context: Context, address: string, flags: CheckFl
           rejectedFix: given === undefined ? NO_SECRET_FIX : undefined,
           onResult: (result) => {
             bar.advance();
-            if (streams) output.line(checkLine(result));
+            if (streams && result.status !== "skipped") output.line(checkLine(result));
           },
         },
         context,

@@ -115,7 +115,7 @@ process.stdout.write(
     "## Exit codes",
     `\`\`\`text\n${textLines(TOPICS["exit-codes"]!.text.trim(), 80).join("\n")}\n\`\`\``,
     "## Delivery attempts",
-    "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. `service deliveries get dlv_…` shows all attempts of a delivery.",
+    "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. Terminals show some codes as `refused`, `closed`, `not HTTP`, `no route` and `blocked`; pipes and JSON have the code. `service deliveries get dlv_…` shows all attempts of a delivery.",
     table("Code", "Meaning", ATTEMPT_ERRORS),
     "## Signature errors",
     "`verify` and the functions like it in `service-cli/webhooks` throw a `SignatureError` with one of these codes and the `status` of the response. The adapters respond themselves: 400, 405, 413, or 500 if the receiver is not configured correctly. They call [`onError`](webhooks-library.md#adapters) with each error.",

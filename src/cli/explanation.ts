@@ -5,7 +5,7 @@ import { withArticle } from "../contract/resources.ts";
 import { listed } from "../contract/words.ts";
 import { type ChainApi, EXPLAINED, explainedKind, readChain, readMissing } from "../explain/chain.ts";
 import { diagnose } from "../explain/diagnosis.ts";
-import { type Finding, sentence } from "../explain/finding.ts";
+import { type Finding, sentence, type TimeFormat } from "../explain/finding.ts";
 import { ofMissing } from "../explain/missing.ts";
 import { EXIT_CODES, UserError } from "./errors.ts";
 import { mapTexts } from "./terminal/json.ts";
@@ -18,14 +18,20 @@ interface ExplainOptions {
   runnable: (text: string) => string;
   /** Where the user's application receives events. */
   target?: string | undefined;
+  /** Writes times (default: as the API does). */
+  time?: TimeFormat;
 }
 
 /** Reads the chain of an ID and finds the likely cause. Throws UserError for an ID of a kind that has no explanation. */
-export async function explain(client: Client, id: string, { runnable, target }: ExplainOptions) {
+export async function explain(
+  client: Client,
+  id: string,
+  { runnable, target, time = (timestamp) => timestamp }: ExplainOptions,
+) {
   const kind = explainedKind(id);
   if (kind === undefined) throw notExplained(id);
   const chain = { ...(await readChain(apiOf(client), id, kind)), target };
-  const diagnosis = diagnose(chain, (timestamp) => timestamp);
+  const diagnosis = diagnose(chain, time);
   if (diagnosis[0]?.code === "not_found") throw notFound(diagnosis[0]);
   const findings = mapTexts(diagnosis, runnable);
   const explanation = {

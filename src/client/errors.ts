@@ -131,7 +131,7 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
     const hint = "Check the base URL and your network.";
     return described("name_not_found", `Host ${url.hostname} not found`, hint, code === "EAI_AGAIN");
   }
-  if (kind === "refused") {
+  if (kind === "connection_refused") {
     const hint = isLoopback(url.hostname)
       ? `Start the platform with \`${serveCommand(url)}\`, or choose another one with --base-url.`
       : "Check the port of the base URL, and that the platform is running.";

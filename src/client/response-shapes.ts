@@ -65,7 +65,7 @@ export const OBJECT_SHAPES = {
   StatisticsEndpoint:
     '{"endpoint":"ID","attempts":"number","failed":"number","pending":"number","failed_deliveries":"number","last_delivery_at":["time","null"],"last_success_at":["time","null"],"intervals":{"[]":{"at":"time","succeeded":"number","failed":"number"}}}',
   ListenerConnection:
-    '{"listener":"ID","events":{"[]":"string"},"targets":{"[]":{"events":"string","url":"string"}},"connected_at":"time","disconnected_at":["time","null"]}',
+    '{"listener":"ID","events":{"[]":"string"},"targets":{"[]":{"events":"string","url":"string"}},"waiting":["string","null"],"remedy":["string","null"],"connected_at":"time","disconnected_at":["time","null"]}',
   ListenerResult:
     '{"event":"ID","listener":"ID","result":"string","attempts":{"[]":"Attempt"},"next_attempt":["time","null"]}',
   Statistics:

@@ -180,8 +180,17 @@ export interface ListenTarget {
   url: string;
 }
 
-/** Sent once, after the ready frame, by a client that forwards. The first target that fits an event gets it. */
-interface TargetsFrame {
+/** What a client that forwards nothing waits for: `the app runs`, and what the user can do: `Restart it`. */
+export interface Waiting {
+  waiting: string;
+  remedy: string;
+}
+
+/**
+ * Sent after the ready frame by a client that forwards, and again when it begins or ends to wait. The first target that
+ * fits an event gets it.
+ */
+export interface TargetsFrame extends Partial<Waiting> {
   frame: "targets";
   targets: ListenTarget[];
 }
@@ -295,7 +304,7 @@ const CLIENT_FRAMES: Record<ClientFrame["frame"], Shape> = {
     },
   },
   targets: {
-    fields: { targets: "list" },
+    fields: { targets: "list", waiting: "string?", remedy: "string?" },
     items: { of: "targets", shape: { fields: { events: "name of events", url: "URL" } }, max: LIMITS.listenTargets },
   },
 };

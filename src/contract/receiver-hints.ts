@@ -1,5 +1,5 @@
 /** Why an application on the developer's machine sent no complete response. */
-export type ConnectionProblem = "timeout" | "reset" | "dns" | "tls" | "unreachable" | "invalid_response";
+export type ConnectionProblem = "timeout" | "connection_closed" | "dns" | "tls" | "unreachable" | "invalid_response";
 
 const IF_HTTPS = " If it serves https, use https://.";
 
@@ -9,7 +9,7 @@ export function adviceOn(problem: ConnectionProblem, protocol: string): string {
   switch (problem) {
     case "timeout":
       return "Return 2xx first and do slow work afterwards.";
-    case "reset":
+    case "connection_closed":
       return `Check whether the receiver crashed.${ifHttps}`;
     case "dns":
       return "Check the spelling of the host name.";

@@ -1,6 +1,7 @@
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { StatisticsFailure } from "../contract/schemas/statistics.ts";
 import type { ConnectionProblem } from "../contract/receiver-hints.ts";
+import { labelOfFailure } from "../contract/failure-labels.ts";
 import { listed } from "../contract/words.ts";
 import { type FindingCode, quoted, span, type TimeFormat } from "./finding.ts";
 
@@ -67,23 +68,14 @@ function noResponse(error: string | null): string {
   const [limit] = / within [\d.]+ s$/.exec(error ?? "") ?? [];
   if (limit !== undefined && !isNameServerError(error))
     return `no ${error!.includes("complete") ? "complete " : ""}response${limit}`;
-  return shortError(error).replace(/^(refused|closed)$/, "connection $1");
+  return shortError(error);
 }
-
-const SHORT_ERRORS: Readonly<Partial<Record<string, string>>> = {
-  connection_refused: "refused",
-  connection_closed: "closed",
-  dns: "no such host",
-  tls: "TLS error",
-  blocked_target: "blocked",
-  invalid_response: "not HTTP",
-};
 
 /** What a listener writes about an attempt without a response: its errors have no code. */
 const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode, ConnectionProblem?])[] = [
   [/^connection refused: nothing listens on (?<hosts>.+)$/s, "connection_refused"],
   [/ did not (respond|complete its response) within | timed out$/, "timeout"],
-  [/ closed the connection before /, "connection_closed", "reset"],
+  [/ closed the connection before /, "connection_closed", "connection_closed"],
   [/ sent an invalid HTTP response /, "invalid_response", "invalid_response"],
   [/^no TLS connection to /, "tls", "tls"],
   [/^the host name of (?<hosts>.+) cannot be resolved$/s, "dns"],
@@ -107,11 +99,10 @@ export function isNameServerError(error: string | null): boolean {
   return /^(dns: )?the name servers /.test(error ?? "");
 }
 
-/** Returns what happened instead of a response in two or three words. */
+/** Returns what happened instead of a response in one or two words. */
 export function shortError(error: string | null): string {
-  if (isNameServerError(error)) return "DNS error";
   const code = codeOfError(error);
-  if (code !== undefined) return SHORT_ERRORS[code] ?? code.replaceAll("_", " ");
+  if (code !== undefined) return labelOfFailure(code);
   return /timed out| within /.test(error ?? "") ? "timeout" : "no response";
 }
 

@@ -68,7 +68,7 @@ function causeOfListener(error: string, { name, again, target }: Receiver): Caus
     return {
       code,
       what,
-      action: "Correct the host name in --forward-to. If your application runs on this machine",
+      action: "Correct the host name in --forward-to, or forward to this machine",
       instead: local,
     };
   }

@@ -22,7 +22,8 @@ export function undelivered(chain: Chain, time: TimeFormat): Finding[] {
     .filter(
       ({ result, attempts, listener }) =>
         result === "disconnected" ||
-        (result === "forwarding" && (attempts.length > 0 || (isHeld(event, chain) && isFirst(listener)))),
+        (result === "forwarding" &&
+          (attempts.length > 0 || (waitingOf(listener, chain) !== undefined && isFirst(listener)))),
     )
     .map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
 }
@@ -73,57 +74,56 @@ export function ofResult(found: ListenerResult, event: Event, chain: Chain, time
   }
 }
 
-/** A listener that runs starts an attempt at once. */
-const MAX_START_MILLISECONDS = 3000;
-
-function isHeld({ created }: Event, { now }: Chain): boolean {
-  return now - Date.parse(created) > MAX_START_MILLISECONDS;
+/** Returns a connection of a listener that forwards nothing at present, if there is one. */
+function waitingOf(listener: string, chain: Chain) {
+  return openConnections(chain).find((one) => one.listener === listener && one.waiting !== null);
 }
 
-function forwarding({ listener }: ListenerResult, event: Event, chain: Chain): Answer {
-  const { id, type } = event;
-  const target = targetOf({ type, listener }, chain);
-  if (isHeld(event, chain)) {
+function forwarding({ listener }: ListenerResult, { id, type }: Event, chain: Chain): Answer {
+  const target = urlOf({ type, listener }, chain);
+  const waits = waitingOf(listener, chain);
+  if (waits !== undefined) {
     return {
       code: "not_forwarded",
-      summary: `A listener has the event and has reported no attempt: ${target ?? "your application"} is not running or has not responded yet, or the listener is paused`,
-      evidence: `${listener} has not reported a response yet`,
-      action: "Start your application (in `service dev`: press r), or resume the listener (press p), then check again",
-      fix: shellCommand`service why ${id}`,
+      summary: `The listener has the event and waits until ${waits.waiting}`,
+      evidence: `${listener} reported this, and no attempt so far`,
+      action: waits.remedy,
+      fix: null,
     };
   }
   return {
     code: "delivery_pending",
-    summary: `A listener is forwarding the event${target === undefined ? "" : ` to ${target}`}, and no attempt has failed so far`,
+    summary: `A listener is forwarding the event${target === undefined ? "" : ` to ${typed(target)}`}, and no attempt has failed so far`,
     evidence: `${listener} has the event and has not reported a response yet`,
     action: "Check again in a moment",
-    fix: shellCommand`service why ${id}`,
+    fix: explanationOf(id, chain),
   };
 }
 
-/** Later than this, an attempt is not only delayed: the listener is paused, or `service dev` waits for the app. */
-const OVERDUE_MS = 5_000;
-const AGAIN = "restart the app (r in `service dev`) or resume the listener (p), and check the next attempt";
-
 function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeFormat): Answer {
-  const { id } = event;
-  const { attempts, next_attempt: next } = found;
-  const late = next === null ? 0 : chain.now - Date.parse(next);
-  const isOverdue = next !== null && late > OVERDUE_MS;
-  const { code, what, action, fix, instead } = lastCause(
-    found,
-    isOverdue ? AGAIN : "check the listener's next attempt",
-    event,
-    chain,
-  );
-  const due = isOverdue ? `was due at ${time(next)}` : late < 0 ? `is due at ${time(next!)}` : "is due now";
+  const { attempts, next_attempt: next, listener } = found;
+  const { code, what, action, fix, instead } = lastCause(found, "check the listener's next attempt", event, chain);
+  const evidence = attemptEvidence(attempts, time);
+  const waits = waitingOf(listener, chain);
+  if (waits !== undefined) {
+    const isCrash = code === "connection_closed" && waits.waiting === "the app runs";
+    const cause = isCrash ? "Your application crashed while it handled the event" : what;
+    const summary = `${cause}; the listener waits until ${waits.waiting}`;
+    return { code, summary, evidence, action: waits.remedy, fix: null };
+  }
+  const due = next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now";
   return {
     code,
-    summary: `${what}; the listener's next attempt ${due}`,
-    evidence: attemptEvidence(attempts, time),
+    summary: `${what}; the listener's next attempt is due ${due}`,
+    evidence,
     action,
-    fix: instead !== undefined ? forwardTo(id, instead) : (fix ?? shellCommand`service why ${id}`),
+    fix: instead !== undefined ? forwardTo(event.id, instead) : (fix ?? explanationOf(event.id, chain)),
   };
+}
+
+/** Returns the command that explains an event, unless it has just been used. */
+function explanationOf(event: string, { id }: Chain): string | null {
+  return event === id ? null : shellCommand`service why ${event}`;
 }
 
 function lastCause({ attempts, listener }: ListenerResult, again: string, { type }: Event, chain: Chain) {
@@ -182,9 +182,11 @@ export function replayOf(event: string): string {
 
 /** Returns the command that sends an event to an application on this machine, too. */
 export function forwardOf(forwarded: Forwarded, chain: Chain): string {
-  const target = targetOf(forwarded, chain) ?? chain.target ?? "localhost:3000";
-  return shellCommand`service events replay ${forwarded.event} --forward-to ${target}`;
+  return forwardTo(forwarded.event, urlOf(forwarded, chain, LOCAL) ?? chain.target ?? "localhost:3000");
 }
+
+/** Another machine may not be what the user means, and gets the payload. */
+const LOCAL = /^https?:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/;
 
 /** Returns the command that sends an event to a URL. */
 export function forwardTo(event: string, url: string): string {
@@ -196,17 +198,12 @@ function typed(url: string): string {
   return url.replace(/^http:\/\/([^/]+)\/?$/, "$1").replace(/^http:\/\//, "");
 }
 
-/** Returns where a listener forwards events of a type, as a person writes it; undefined if no listener has said so. */
-function targetOf(forwarded: Omit<Forwarded, "event">, chain: Chain): string | undefined {
-  const url = urlOf(forwarded, chain);
-  return url && typed(url);
-}
-
-function urlOf({ type, listener }: Omit<Forwarded, "event">, { statistics }: Chain): string | undefined {
+/** Returns where a listener forwards events of a type, if one has said so. */
+function urlOf({ type, listener }: Omit<Forwarded, "event">, { statistics }: Chain, pattern = /^/): string | undefined {
   const connections = statistics?.listener_connections ?? [];
   const own = connections.filter(({ listener: id }) => id === listener);
   const targets = [...own, ...connections].flatMap((one) => one.targets);
-  return targets.find(({ events }) => matchesSubscriptions([events], type))?.url;
+  return targets.find(({ events, url }) => pattern.test(url) && matchesSubscriptions([events], type))?.url;
 }
 
 /** Returns true if a connected listener subscribes to a type, as far as the platform knows. */

@@ -1,11 +1,12 @@
-export type FailureKind = "refused" | "timeout" | "reset" | "dns" | "tls" | "unreachable";
+/** The codes of the API for attempts that failed. */
+export type FailureKind = "connection_refused" | "timeout" | "connection_closed" | "dns" | "tls" | "unreachable";
 
 const KINDS: Readonly<Record<string, FailureKind>> = {
-  ECONNREFUSED: "refused",
+  ECONNREFUSED: "connection_refused",
   ETIMEDOUT: "timeout",
-  ECONNRESET: "reset",
-  ECONNABORTED: "reset",
-  EPIPE: "reset",
+  ECONNRESET: "connection_closed",
+  ECONNABORTED: "connection_closed",
+  EPIPE: "connection_closed",
   ENOTFOUND: "dns",
   EAI_AGAIN: "dns",
   EAI_FAIL: "dns",

@@ -7,6 +7,7 @@ import {
   type ListenTarget,
   type ReadyFrame,
   type SentEvent,
+  type Waiting,
 } from "../contract/listen.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { CatchUp } from "./catch-up.ts";
@@ -93,6 +94,7 @@ export class Connection {
   /** The value of the latest connection, and whether it replaced one that got a 401. */
   #authorization = { value: "", isRenewed: false };
   #failures = 0;
+  #waiting: Waiting | undefined;
   #latest: Disconnection | undefined;
   /** The latest violation of the protocol, and the position at which it occurred. */
   #violation: string | undefined;
@@ -196,7 +198,7 @@ export class Connection {
   }
 
   #ready(frame: ReadyFrame): void {
-    const { clock, targets = [] } = this.#options;
+    const { clock } = this.#options;
     const first = !this.#everReady;
     this.#everReady = true;
     this.#state = "ready";
@@ -209,12 +211,23 @@ export class Connection {
       () => clock.elapsed(),
       (ack) => this.#socket?.acknowledge(ack),
     );
-    if (targets.length > 0) this.#socket?.send({ frame: "targets", targets: [...targets] });
+    this.#sendTargets();
     this.#observer.ready(frame, first);
     this.#tellCursor();
     if (first) return;
     const downtime = this.#readySince - this.#downSince;
     this.#catchUp.begin((missed) => this.#observer.restored(downtime, missed));
+  }
+
+  /** Reports why nothing is forwarded at present; undefined once it is. */
+  setWaiting(waiting: Waiting | undefined): void {
+    this.#waiting = waiting;
+    if (this.#state === "ready") this.#sendTargets();
+  }
+
+  #sendTargets(): void {
+    const { targets = [] } = this.#options;
+    if (targets.length > 0) this.#socket?.send({ frame: "targets", targets: [...targets], ...this.#waiting });
   }
 
   #event(event: SentEvent): void {

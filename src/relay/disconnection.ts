@@ -86,7 +86,7 @@ export function describeSocketError(error: Error, url: URL): Disconnection {
 
 /** Describes the end of a socket by a close frame, or without one (1006). */
 export function describeSocketClose(code: number, text: string): Disconnection {
-  if (code === 1006) return { code: "reset", message: "the connection to the platform was lost" };
+  if (code === 1006) return { code: "connection_closed", message: "the connection to the platform was lost" };
   const reason = text === "" ? CLOSE_REASONS[code] : text;
   return {
     code: "closed",

@@ -312,10 +312,11 @@ export class Dispatcher<Event extends RelayedEvent> {
   #record({ event, copy, earlier, injected }: Delivery<Event>, result: ForwardResult, isLast: boolean): boolean {
     if (copy === "resent") return event.isEdited !== true && this.#recordResend(event, result);
     if (copy !== undefined) return false;
-    this.#latency.record(Math.max(1, Math.round(result.durationMs * 1000)));
     if (!isLast) return false;
-    if (isSuccess(result.status)) this.#counts.forwarded += 1;
-    else this.#fail(event.id);
+    if (isSuccess(result.status)) {
+      this.#latency.record(Math.max(1, Math.round(result.durationMs * 1000)));
+      this.#counts.forwarded += 1;
+    } else this.#fail(event.id);
     const outcome = { ...attemptOutcome(result), earlier };
     if (injected === undefined) this.#outlet.settled(event, outcome);
     else injected.outcome = outcome;
@@ -351,6 +352,8 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#outlet.resent?.(event, attemptOutcome(result));
     if (!isSuccess(result.status) || !this.#failed.delete(event.id)) return false;
     this.#counts.resolved += 1;
+    this.#counts.failed -= 1;
+    this.#counts.forwarded += 1;
     return true;
   }
 

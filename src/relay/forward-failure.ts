@@ -28,9 +28,9 @@ export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure
 }
 
 const MESSAGES: Readonly<Record<NetworkFailureCode, (peer: Peer, error: Error) => string>> = {
-  refused: ({ hosts }) => `connection refused: nothing listens on ${hosts}`,
+  connection_refused: ({ hosts }) => `connection refused: nothing listens on ${hosts}`,
   timeout: ({ hosts }) => `connecting to ${hosts} timed out`,
-  reset: ({ name, hosts }) => `${name} at ${hosts} closed the connection before the response was complete`,
+  connection_closed: ({ name, hosts }) => `${name} at ${hosts} closed the connection before the response was complete`,
   dns: ({ hosts }) => `the host name of ${hosts} cannot be resolved`,
   unreachable: ({ hosts }) => `no network route to ${hosts}`,
   tls: ({ hosts }, error) => `no TLS connection to ${hosts}: ${describeTlsError(error)}`,
@@ -57,7 +57,7 @@ export function describeForwardError(error: unknown, url: URL, host: HostKind): 
   return {
     ...failure,
     hint: hintFor(code, url, host),
-    brief: code === "refused" ? `nothing listens on ${placeOf(url)}` : (BRIEF[code] ?? message),
+    brief: code === "connection_refused" ? `nothing listens on ${placeOf(url)}` : (BRIEF[code] ?? message),
   };
 }
 
@@ -163,7 +163,7 @@ function signedAt(headers: readonly string[], { signature, timestamp }: Scheme):
 
 function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
   switch (code) {
-    case "refused":
+    case "connection_refused":
       return `Check that the receiver is running and listens on port ${portOf(url)}.${localhostHint(url, host)}`;
     case "dns":
       return url.hostname === DOCKER_HOST
@@ -177,7 +177,7 @@ function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
 }
 
 /** Returns what else `localhost` may refer to. */
-function localhostHint(url: URL, host: HostKind): string {
+export function localhostHint(url: URL, host: HostKind): string {
   if (!isLoopback(url.hostname) || host === "plain") return "";
   if (host === "container") {
     return ` In a container, localhost is the container itself. Use ${DOCKER_HOST}:${portOf(url)} for a receiver on the host, or the name of another container.`;
@@ -187,7 +187,7 @@ function localhostHint(url: URL, host: HostKind): string {
 
 const BRIEF: Partial<Record<NetworkFailureCode, string>> = {
   timeout: "connecting timed out",
-  reset: "closed before it responded",
+  connection_closed: "closed before it responded",
   dns: "host name not found",
   unreachable: "no network route",
   invalid_response: "invalid HTTP response",

@@ -1,12 +1,15 @@
 import { isLoopback, portOf } from "../network/connect-options.ts";
 import { acceptsConnections } from "../network/port-probe.ts";
 import type { Clock } from "../network/clock.ts";
+import type { Waiting } from "../contract/listen.ts";
+import { type HostKind, localhostHint } from "./forward-failure.ts";
 import type { Report } from "./report.ts";
 
 /** Default ports of development servers. */
 const COMMON_PORTS = [3000, 3001, 4000, 4200, 5000, 5173, 8000, 8080, 8787, 9000];
 const NEIGHBORS = [-2, -1, 1, 2];
 const LOOPBACK = ["127.0.0.1", "::1"];
+const POLL_MS = 250;
 /** On a busy machine, even a rejected connection takes a while. */
 const TIMEOUT_MS = 1000;
 
@@ -17,12 +20,18 @@ export interface PortAdvisorOptions {
   /** Addresses on which a receiver should listen once the connection is ready. */
   expected: readonly URL[];
   report: (report: Report) => void;
+  /** Where this process runs. */
+  host?: HostKind | undefined;
+  /** Lets events wait for this, or no longer. Without it, they do not wait. */
+  wait?: ((awaited: Waiting | undefined) => void) | undefined;
 }
 
-/** Suggests other ports of this machine when a connection is refused: once per receiver until it responds. */
+/** Waits for a receiver on this machine on which nothing listens, and suggests other ports: once until it responds. */
 export class PortAdvisor {
   readonly #options: PortAdvisorOptions;
   readonly #advised = new Set<string>();
+  #isWaiting = false;
+  #isClosed = false;
 
   constructor(options: PortAdvisorOptions) {
     this.#options = options;
@@ -32,35 +41,56 @@ export class PortAdvisor {
   notice(report: Report): void {
     if (report.event === "ready") return void this.checkExpected();
     if (report.event !== "forwarded") return;
-    const { url, failure } = report;
-    if (failure?.code !== "refused") return void this.#advised.delete(url.origin);
-    if (this.#advised.has(url.origin) || !isLoopback(url.hostname)) return;
-    this.#advised.add(url.origin);
+    const { url, failure, retryInMs } = report;
+    if (failure?.code !== "connection_refused") return void this.#advised.delete(url.origin);
+    if (!isLoopback(url.hostname)) return;
+    if (retryInMs !== undefined) void this.#await(url);
     void this.#advise(url);
   }
 
-  /** Reports each expected address of this machine on which definitely nothing listens. */
+  /** Waits for, or reports, each expected address of this machine on which definitely nothing listens. */
   async checkExpected(): Promise<void> {
-    const { clock, expected, report } = this.#options;
+    const { clock, expected, host = "plain" } = this.#options;
     const origins = new Map(expected.filter(({ hostname }) => isLoopback(hostname)).map((url) => [url.origin, url]));
     for (const url of origins.values()) {
-      const port = portOf(url);
-      const tries = await tryLoopback(port, clock);
+      const tries = await tryLoopback(portOf(url), clock);
       if (!tries.every((isOpen) => isOpen === false)) continue;
-      report({ event: "hint", url, message: `Nothing listens on ${url.hostname}:${port} yet.` });
+      void this.#await(url);
+      await this.#advise(url, `Nothing listens on ${url.hostname}:${portOf(url)} yet.`, localhostHint(url, host));
     }
   }
 
-  async #advise(url: URL): Promise<void> {
+  /** Waits for nothing more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #await(url: URL): Promise<void> {
+    const { clock, wait } = this.#options;
+    if (wait === undefined || this.#isWaiting) return;
+    this.#isWaiting = true;
+    wait(listening(url));
+    while (!this.#isClosed && !(await tryLoopback(portOf(url), clock)).includes(true)) {
+      await new Promise<void>((resolve) => clock.after(POLL_MS, resolve));
+    }
+    this.#isWaiting = false;
+    if (!this.#isClosed) wait(undefined);
+  }
+
+  /** Reports what is known, and a port that may be meant; if there is none, the alternative. */
+  async #advise(url: URL, known = "", alternative = ""): Promise<void> {
     const { clock, except, report } = this.#options;
+    if (this.#advised.has(url.origin)) return;
+    this.#advised.add(url.origin);
     const open = await openPortsNear(portOf(url), except, clock);
-    if (open.length === 0) return;
     const ports = open.length === 1 ? `port ${open[0]}` : `ports ${open.join(", ")}`;
-    report({
-      event: "hint",
-      url,
-      message: `Found a server on ${ports} of this machine. Did you mean --forward-to ${open[0]}?`,
-    });
+    const found =
+      open.length === 0
+        ? alternative
+        : ` Found a server on ${ports} of this machine. Did you mean --forward-to ${open[0]}?`;
+    const waits = this.#isWaiting ? ` Events wait until something listens on ${url.host}.` : "";
+    const message = `${known}${found}${waits}`.trimStart();
+    if (message !== "") report({ event: "hint", url, message });
   }
 }
 
@@ -76,4 +106,9 @@ async function openPortsNear(port: number, except: readonly number[], clock: Clo
 
 function tryLoopback(port: number, clock: Clock): Promise<(boolean | undefined)[]> {
   return Promise.all(LOOPBACK.map((host) => acceptsConnections({ host, port }, TIMEOUT_MS, clock)));
+}
+
+/** Returns that events wait until something listens at a URL. */
+export function listening({ host }: URL): Waiting {
+  return { waiting: `something listens on ${host}`, remedy: "Start your application there" };
 }

@@ -13,19 +13,19 @@ export interface Summary {
   filteredOut?: number | undefined;
   /** Forwards that got a 2xx response. */
   forwarded: number;
-  /** Forwards that got another response, or none. */
+  /** Forwards that got another response, or none, and were not resolved by a resend. */
   failed: number;
   /** Failed forwards that had retries left when the run ended. */
   unretried: number;
   /** Events that waited when the run ended, and were not forwarded. */
   waiting: number;
-  /** Failed events that a manual resend then delivered. */
+  /** Failed events that a manual resend then delivered: they count as forwarded. */
   resolved: number;
   /** Events that waited when the sandbox was reset, and no longer exist. */
   dropped: number;
   /** Events that were received again and dropped; undefined if none would be. */
   duplicates?: number | undefined;
-  /** Percentiles of the duration of forwards; undefined if there were none. */
+  /** Percentiles of the duration of successful forwards; undefined if there were none. */
   p50: number | undefined;
   p99: number | undefined;
   /** Present if faults were injected. */

@@ -1,5 +1,5 @@
 import { LIMITS } from "../contract/limits.ts";
-import type { ListenTarget } from "../contract/listen.ts";
+import type { ListenTarget, Waiting } from "../contract/listen.ts";
 import { systemClock } from "../network/clock.ts";
 import { Connection, type ConnectionObserver, type ConnectionOptions } from "./connection.ts";
 import type { RelayedEvent } from "./delivery.ts";
@@ -50,6 +50,8 @@ export class Run {
   #others = 0;
   #secret = "";
   #stopping = false;
+  /** Why nothing is forwarded at present, by who waits. */
+  readonly #holds = new Map<"receiver" | "user", Waiting>();
   #disconnected: (error: ListenError | undefined) => void = () => {};
 
   /** Throws SignatureError if the given secret cannot sign. */
@@ -106,13 +108,14 @@ export class Run {
     return summary;
   }
 
-  /** Forwards nothing more until `resume`; new events wait, most of them at the platform. */
-  pause(): void {
-    this.#dispatcher.pause();
-  }
-
-  resume(): void {
-    this.#dispatcher.resume();
+  /** Forwards nothing more, for this reason, until there is none; new events wait, most of them at the platform. */
+  hold(by: "receiver" | "user", reason: Waiting | undefined): void {
+    if (reason === undefined) this.#holds.delete(by);
+    else this.#holds.set(by, reason);
+    const [first] = this.#holds.values();
+    this.#connection.setWaiting(first);
+    if (first === undefined) this.#dispatcher.resume();
+    else this.#dispatcher.pause();
   }
 
   /**

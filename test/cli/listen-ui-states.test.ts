@@ -1,7 +1,9 @@
+import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
-import type { Screen, ScreenOptions } from "../support/screen.ts";
+import { BIN } from "../support/run-cli.ts";
+import { openScreen, type Screen, type ScreenOptions } from "../support/screen.ts";
 import { listenOnScreen } from "./support/listen-screen.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -20,6 +22,33 @@ async function trigger(type: string): Promise<void> {
 }
 
 describe("the screen of service listen", () => {
+  it("waits while nothing listens on the target, and forwards once something does", async () => {
+    const port = await freePort();
+    const args = [BIN, "listen", "-f", `127.0.0.1:${port}`];
+    const screen = openScreen(process.execPath, args, { env: cli.platform.env });
+    await screen.shows("‖ Waiting");
+    await trigger("customer.created");
+    await screen.shows(/1 received {2}0 forwarded {2}0 failed {2}1 waiting$/m);
+    const [, id = ""] = /(evt_\w+)/.exec(screen.text()) ?? [];
+    expect((await cli.service(["why", id])).stdout).toContain(
+      `The listener has the event and waits until something listens on 127.0.0.1:${port}.`,
+    );
+    const receiver = createServer((_request, response) => void response.writeHead(204).end());
+    const start = () => new Promise<void>((resolve) => void receiver.listen(port, "127.0.0.1", resolve));
+    await start();
+    await screen.shows(new RegExp(`204 +customer.created .*${id}`));
+    await screen.shows("● Connected");
+    expect(screen.text()).not.toMatch(/Nothing listens|Events wait/);
+    await new Promise((resolve) => void receiver.close(resolve));
+    await trigger("customer.created");
+    await screen.shows(/❯ [\d:]+ +refused↻ customer\.created/);
+    await screen.shows(/0 failed {2}1 retrying$/m);
+    await screen.shows(/Events wait until something listens on 127/);
+    await start();
+    await screen.shows("2 received  2 forwarded  0 failed");
+    receiver.close();
+  });
+
   it("suggests an event that it receives", async () => {
     const screen = await listen(["--events", "payment.*,!payment.created"]);
     await screen.shows(/service trigger payment\.(?!created)/);

@@ -153,7 +153,7 @@ describe("the screen of service listen", () => {
       screen.resize(columns, rows);
       await screen.shows(/❯ \d[^]*\n \S[^\n]*\? help {2}q quit$/);
       expect(screen.lines()).toHaveLength(rows);
-      expect(screen.lines()[0]).toMatch(/^ ● Connected {2}sandbox/);
+      expect(screen.lines()[0]).toMatch(/^ ● Connected {2}(sandbox|→ 127)/);
       expect(screen.text().includes(id)).toBe(columns >= 80);
       expect(screen.text().includes("thanks")).toBe(columns >= 120);
     }

@@ -59,7 +59,7 @@ describe("the output of service listen", () => {
     const [id] = await trigger("customer.created");
     await expect.poll(() => listener.output()).toMatch(/to explain it: .*\n/);
     await trigger("customer.created");
-    await expect.poll(() => listener.stdout().match(/\trefused\t/g)?.length).toBe(2);
+    await expect.poll(() => listener.stdout().match(/\tconnection_refused\t/g)?.length).toBe(2);
     await listener.interrupt();
     expect(listener.output().match(/to explain it: .*/g)).toEqual([`to explain it: service why ${id}`]);
   });

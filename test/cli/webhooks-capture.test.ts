@@ -73,7 +73,9 @@ describe("service webhooks capture", () => {
       status: 502,
       body: "The receiver did not answer.\n",
     });
-    expect(await capture.record(({ event }) => event === "forwarded")).toMatchObject({ error: { code: "refused" } });
+    expect(await capture.record(({ event }) => event === "forwarded")).toMatchObject({
+      error: { code: "connection_refused" },
+    });
   });
 
   it("shows whether a signature is valid, and always forwards the delivery", async () => {

@@ -283,7 +283,7 @@ describe("service webhooks send", () => {
     const port = await freePort();
     const { exitCode, stdout } = await send(`localhost:${port}`, ["--json"]);
     expect(exitCode).toBe(7);
-    expect(JSON.parse(stdout)).toMatchObject({ status: null, error: { code: "refused" } });
+    expect(JSON.parse(stdout)).toMatchObject({ status: null, error: { code: "connection_refused" } });
   });
 
   it.each<[string, string[], string | undefined, RegExp]>([

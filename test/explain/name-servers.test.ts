@@ -19,7 +19,7 @@ it("service why explains a host without an address", async () => {
   expect(plain(await world.why(deliveries[0]!.id))).toMatchObject({
     code: "dns",
     summary: "The host name no-such-host.invalid could not be resolved; attempt 2 is due at T",
-    evidence: "Attempt 1 at T: no such host",
+    evidence: "Attempt 1 at T: dns",
     action: "Fix its DNS record, or correct the endpoint's URL, then retry",
   });
 });
@@ -32,7 +32,7 @@ it("service why does not blame the host name if the name servers failed", async 
     code: "dns",
     summary:
       "The platform could not look up unanswered.test: the name servers failed (ESERVFAIL); attempt 2 is due at T",
-    evidence: "Attempt 1 at T: DNS error",
+    evidence: "Attempt 1 at T: dns",
     action,
   });
   expect(await world.why(endpoint)).toMatchObject({

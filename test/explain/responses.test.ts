@@ -309,7 +309,7 @@ describe("service why for a delivery and its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "connection_refused",
       summary: `Connection refused: no server is listening at ${url}; attempt 2 is due at T`,
-      evidence: "Attempt 1 at T: connection refused",
+      evidence: "Attempt 1 at T: refused",
       action: "Start the receiver, or correct the endpoint's URL, then retry",
       fix: `service deliveries retry ${deliveries[0]!.id}`,
     });
@@ -342,7 +342,7 @@ describe("service why for a delivery and its event", () => {
     expect(plain(await world.why(deliveries[0]!.id))).toEqual({
       code: "tls",
       summary: `${host} does not speak TLS; attempt 2 is due at T`,
-      evidence: "Attempt 1 at T: TLS error",
+      evidence: "Attempt 1 at T: tls",
       action: "Use http:// in the endpoint's URL",
       fix: `service endpoints update ${endpoint} --url http://${host}/hooks`,
     });

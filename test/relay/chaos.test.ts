@@ -189,7 +189,7 @@ describe("chaos", () => {
     await reports.wait("ready");
     platform.append();
     await reports.wait("forwarded");
-    run.pause();
+    run.hold("user", { waiting: "forwarding is resumed", remedy: "Resume it" });
     await run.stop();
     expect(platform.acknowledgements).toMatchObject([{ ack: { status_code: 200 } }]);
   });

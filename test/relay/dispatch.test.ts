@@ -296,13 +296,13 @@ describe("a pause", () => {
     const receiver = await startReceiver();
     const { reports, run } = startRun(platform, { target: receiver.url });
     await reports.wait("ready");
-    run.pause();
+    run.hold("user", { waiting: "forwarding is resumed", remedy: "Resume it" });
     platform.append();
     platform.append();
     await reports.wait("received", 2);
     await platform.session.roundTrip();
     expect(receiver.requests).toEqual([]);
-    run.resume();
+    run.hold("user", undefined);
     await reports.wait("forwarded", 2);
   });
 });

@@ -12,7 +12,7 @@ describe("a forward fails with a message", () => {
     const { failure, status } = await send(openForwarder({ url: new URL(`http://localhost:${port}`) }));
     expect(status).toBeUndefined();
     expect(failure).toEqual({
-      code: "refused",
+      code: "connection_refused",
       message: `connection refused: nothing listens on 127.0.0.1:${port} or [::1]:${port}`,
       hint: expect.stringContaining(String(port)),
       brief: `nothing listens on port ${port}`,
@@ -123,7 +123,7 @@ describe("a forward fails with a message", () => {
 
   it("when the connection is reset", async () => {
     const receiver = await startRawReceiver((socket) => socket.resetAndDestroy());
-    expect((await send(openForwarder({ url: receiver.url }))).failure).toMatchObject({ code: "reset" });
+    expect((await send(openForwarder({ url: receiver.url }))).failure).toMatchObject({ code: "connection_closed" });
     expect(receiver.connections()).toBe(1);
   });
 
@@ -132,7 +132,7 @@ describe("a forward fails with a message", () => {
       const receiver = await startRawReceiver((socket) => socket.end(response));
       const { failure, status } = await send(openForwarder({ url: receiver.url }));
       expect(status).toBeUndefined();
-      expect(failure?.code).toMatch(/^(reset|invalid_response)$/);
+      expect(failure?.code).toMatch(/^(connection_closed|invalid_response)$/);
     }
   });
 

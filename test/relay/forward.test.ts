@@ -154,7 +154,7 @@ describe("a reused connection", () => {
     });
     const forwarder = openForwarder({ url: receiver.url, clock: new FakeClock() });
     expect((await send(forwarder)).status).toBe(200);
-    expect((await send(forwarder)).failure).toMatchObject({ code: "reset" });
+    expect((await send(forwarder)).failure).toMatchObject({ code: "connection_closed" });
     expect({ requests, connections: receiver.connections() }).toEqual({ requests: 2, connections: 1 });
   });
 });

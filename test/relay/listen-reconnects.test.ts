@@ -123,7 +123,7 @@ describe("an upgrade that fails temporarily", () => {
     const port = await freePort();
     const options = { clock: new FakeClock(), baseUrl: new URL(`http://127.0.0.1:${port}`) };
     expect((await startRun(platform, options).reports.wait("retrying")).reason).toEqual({
-      code: "refused",
+      code: "connection_refused",
       message: `connection refused: nothing listens on 127.0.0.1:${port}`,
     });
     const unknown = startRun(platform, { ...options, baseUrl: new URL("http://platform.invalid") });
@@ -166,7 +166,7 @@ describe("a connection is replaced", () => {
     ["the platform restarts", ({ socket }) => socket.close(1012), "closed", /1012, restarting/],
     ["the platform is overloaded", ({ socket }) => socket.close(1013, "busy"), "closed", /1013, busy/],
     ["the policy is broken", ({ socket }) => socket.close(1008), "closed", /1008/],
-    ["the socket is cut", ({ socket }) => socket.terminate(), "reset", /lost/],
+    ["the socket is cut", ({ socket }) => socket.terminate(), "connection_closed", /lost/],
     ["the platform says goodbye for now", (s) => s.send(bye("shutting_down")), "bye", /ended the session: later/],
     ["the credential has expired", (s) => s.send(bye("expired_credential")), "bye", /later/],
   ];

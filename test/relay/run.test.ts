@@ -142,7 +142,7 @@ describe("a run of the relay", () => {
     ]);
     expect(await reports.wait("forwarded", 2)).toMatchObject({
       id: second.id,
-      failure: { code: "refused" },
+      failure: { code: "connection_refused" },
       hint: expect.stringContaining(String(port)),
     });
     const { summary } = await run.stop();

@@ -6,6 +6,7 @@ import type { EventType } from "../../contract/event-types.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import type { SecretRotate, WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { shellCommand, shellWord } from "../../contract/shell-command.ts";
+import { shortError } from "../../explain/attempts.ts";
 import { duration, parseEventType } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -198,13 +199,13 @@ async function runPing(context: Context, id: string, { type, idempotencyKey }: P
     });
   }
   const { status_code: status, error, duration_ms: took, response_excerpt: excerpt } = attempt;
-  const result = `${status ?? "No response"} in ${formatDuration(took)}`;
+  const result = `${status ?? `No response (${shortError(error)})`} in ${formatDuration(took)}`;
   if (isSuccess(status ?? undefined)) {
     output.success(`${result}: ${event.type} ${event.id}`);
     if (!output.terminal) output.line([event.id, String(status), String(took)].join("\t"));
     return;
   }
-  const [first = ""] = (error ?? excerpt ?? "").trim().split(/\r?\n/, 1);
+  const [first = ""] = (error?.replace(/^[a-z_]+: /, "") ?? excerpt ?? "").trim().split(/\r?\n/, 1);
   throw new UserError(`${result}${first === "" ? "" : `: ${first.slice(0, MAX_EXCERPT)}`}`, {
     hint: shellCommand`For the likely cause: service why ${event.id}`,
     code: "delivery_failed",

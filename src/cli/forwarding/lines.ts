@@ -1,3 +1,4 @@
+import { labelOfFailure } from "../../contract/failure-labels.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { problemDetail } from "../../contract/errors.ts";
@@ -170,7 +171,7 @@ export function recordOf(report: ReceivedReport | ForwardedReport, now: number):
   const said = acceptedForgery(report) ?? failure?.message ?? problemDetail(excerpt) ?? titleOf(excerpt) ?? excerpt;
   const response = said.trim().slice(0, MAX_RESPONSE_LENGTH);
   return [
-    ...start(String(status ?? failure?.code ?? "failed")),
+    ...start(String(status ?? failure?.code ?? "network")),
     String(Math.round(durationMs)),
     tagsOf(report),
     response,
@@ -204,12 +205,7 @@ export function acceptedForgery({ copy, status }: ForwardedReport): string | und
 
 function columnOf({ status, failure }: ForwardedReport, narrow: boolean): string {
   if (status !== undefined) return String(status);
-  return narrow ? "err" : shortFailure(failure?.code);
-}
-
-/** Returns the code of a failure for a column; the line below it or the details say more about a long one. */
-export function shortFailure(code: string | undefined): string {
-  return code !== undefined && code.length <= FULL.status ? code : "failed";
+  return narrow ? "err" : labelOfFailure(failure?.code);
 }
 
 /** Time, status colored by class, type, duration, ID and notes. */

@@ -1,9 +1,11 @@
+import type { Waiting } from "../../contract/listen.ts";
 import { systemClock } from "../../network/clock.ts";
 import type { ForwardingOptions } from "../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../relay/port-advisor.ts";
 import type { Report } from "../../relay/report.ts";
 import { listenTargets, Run } from "../../relay/run.ts";
 import { HEADERS } from "../../contract/headers.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
 import { counted } from "../../contract/words.ts";
 import { sign, SignatureError } from "../../webhooks/index.ts";
 import { type Condition, meets } from "../arguments/assignments.ts";
@@ -91,6 +93,8 @@ export class Listening {
       // The command may start the receiver itself.
       expected: command.length > 0 || options.receiverStarts ? [] : targetsOf(setup),
       report: (report) => display.print(report),
+      host: forwarding.host,
+      wait: waitsForReceiver(options) ? this.#awaitReceiver : undefined,
     });
     const settings = {
       ...platform,
@@ -131,6 +135,7 @@ export class Listening {
       await this.#child?.ended;
     } finally {
       display.stop?.();
+      this.#advisor.close();
       // A file that is written after its removal would stay.
       await this.#readying;
       this.#files.close();
@@ -151,6 +156,11 @@ export class Listening {
     this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
   }
 
+  readonly #awaitReceiver = (awaited: Waiting | undefined): void => {
+    this.#run.hold("receiver", awaited);
+    this.#options.display.waitUntil?.(awaited);
+  };
+
   #feed(ready: Ready): Feed {
     const { platform, setup, flags } = this.#options;
     const { output } = this.#context;
@@ -169,8 +179,10 @@ export class Listening {
       archive: "For older events, use the dashboard or service events list.",
       platform: platform.baseUrl,
       signs: true,
-      pause: () => run.pause(),
-      resume: () => run.resume(),
+      pause: () =>
+        run.hold("user", { waiting: "forwarding is resumed", remedy: "Press p in the listener to resume it" }),
+      resume: () => run.hold("user", undefined),
+      awaitReceiver: this.#awaitReceiver,
       resend: (event, attempt) => run.resend(event, attempt),
       keepsSignature: () => false,
       assertEditable() {},
@@ -237,7 +249,8 @@ export class Listening {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#childEnd !== undefined) {
       const { error, exitCode } = this.#childEnd;
-      if (error !== undefined) output.warn(error.message);
+      const ended = `The command exited with ${exitCode}: ${shellCommand`${this.#options.command}`}`;
+      if (exitCode !== 0 && !signal.aborted) output.warn(error?.message ?? ended);
       if (exitCode !== 0) throw new SilentExit(exitCode);
     }
     if (this.#options.flags.failOnError && this.#failedForwards > 0) {
@@ -252,6 +265,12 @@ export class Listening {
     if (this.#options.command.length > 0) throw signal.reason;
     endStream(signal.reason);
   }
+}
+
+/** With several receivers, events of the others must not wait; without retries, each is sent once and at once. */
+function waitsForReceiver({ setup, forwarding, receiverStarts }: ListeningOptions): boolean {
+  const origins = new Set(targetsOf(setup).map(({ origin }) => origin));
+  return origins.size === 1 && forwarding.retries !== 0 && receiverStarts !== true;
 }
 
 /** Returns undefined if all events are selected. */

@@ -1,3 +1,4 @@
+import type { Waiting } from "../../contract/listen.ts";
 import { parseJson } from "../../contract/json.ts";
 import type { Setup } from "./options.ts";
 import {
@@ -26,6 +27,8 @@ export interface Display {
   clockRead(): void;
   /** Shows a screen from now on, which says that the run is ready; absent if there is none. */
   begin?(feed: Feed): void;
+  /** Shows what events wait for, until it is called without. */
+  waitUntil?(awaited: Waiting | undefined): void;
   /** Restores the terminal. */
   stop?(): void;
   /** Call this last. Resolves once the output was read, or dropped after a timeout. */
@@ -63,7 +66,7 @@ export async function createListenPrinter(
   return (report) => {
     const lines = render(report);
     if (notes.add !== add && (report.event === "received" || report.event === "forwarded")) {
-      add(recordOf(report, clock.now()));
+      add(recordOf(report, context.now()));
     }
     if (!hasScreen || report.event !== "ready") for (const line of lines) notes.add(line);
     // Printed after this: the error that explains why the command failed, or the terminal UI.

@@ -44,6 +44,8 @@ const ListenerConnection = named("ListenerConnection", "A connection of `service
     }),
     "Where it forwards; the first one that fits an event gets it",
   ),
+  waiting: nullInExamples(text("What it waits for; null while it forwards", "forwarding is resumed")),
+  remedy: nullInExamples(text("What lets it forward; null while it forwards", "Press p in the listener")),
   connected_at: timestamp("When it connected"),
   disconnected_at: nullInExamples(timestamp("When it disconnected; null while it is connected")),
 });

@@ -1,7 +1,7 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { describeTlsError, type FailureKind, failureKindOf, isOutOfDescriptors } from "../../network/failures.ts";
+import { describeTlsError, failureKindOf, isOutOfDescriptors } from "../../network/failures.ts";
 import { Poster, type PostResult, TimeLimitError } from "../../network/poster.ts";
 import { InvalidResponseError, type ResponseHeaders } from "../../network/response-parser.ts";
 import { sign } from "../../webhooks/index.ts";
@@ -186,16 +186,6 @@ export function abandon(
 
 const MAX_ERROR_CHARACTERS = 300;
 
-/** Names of the failure kinds in the API. */
-const KINDS: Readonly<Record<FailureKind, string>> = {
-  refused: "connection_refused",
-  timeout: "timeout",
-  reset: "connection_closed",
-  dns: "dns",
-  tls: "tls",
-  unreachable: "unreachable",
-};
-
 const WORDS: Record<string, string> = {
   connection_refused: "no server listens on this address and port",
   dns: "the host name could not be resolved",
@@ -216,9 +206,7 @@ function describeAttemptError(error: Error): string {
 }
 
 function codeOf(error: Error): string {
-  if (error instanceof InvalidResponseError) return "invalid_response";
-  const kind = failureKindOf(error);
-  return kind === undefined ? "network" : KINDS[kind];
+  return error instanceof InvalidResponseError ? "invalid_response" : (failureKindOf(error) ?? "network");
 }
 
 /** Returns the first headers as JSON, as many as fit. */

@@ -5,7 +5,7 @@ import {
   type Ack,
   FrameError,
   type GapReason,
-  type ListenTarget,
+  type TargetsFrame,
   parseClientFrame,
   type PlatformFrame,
   type Resend,
@@ -37,7 +37,7 @@ export interface ConnectionSettings extends Reading {
   /** The maximum number of unacknowledged events. */
   window: number;
   /** Called once the client has said where it forwards. */
-  setTargets: (targets: readonly ListenTarget[]) => void;
+  setTargets: (frame: TargetsFrame) => void;
 }
 
 /** One listening client. It gets as many events of the log as its window has room for, and acknowledges each. */
@@ -147,7 +147,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     try {
       if (isBinary) throw new FrameError("frames are text");
       const frame = parseClientFrame(data.toString("utf8"));
-      if (frame.frame === "targets") return this.#setTargets(frame.targets);
+      if (frame.frame === "targets") return this.#setTargets(frame);
       if (frame.frame === "resends") return this.#addResends(frame.resends);
       const items = frame.frame === "acks" ? frame.acks : frame.retries;
       const last = items.reduce((highest, { seq }) => Math.max(highest, seq), 0);

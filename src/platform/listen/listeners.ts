@@ -63,6 +63,8 @@ export interface Listener {
   subscriptions: readonly string[];
   /** Where it forwards; empty until the client has said so, and if it only prints. */
   targets: readonly ListenTarget[];
+  waiting?: string | undefined;
+  remedy?: string | undefined;
   connectedAt: number;
   disconnectedAt?: number;
 }
@@ -133,10 +135,12 @@ export class ListenerRegistry {
     const connections = [...this.#listeners, ...[...this.#ended.values()].reverse()];
     return connections
       .filter(({ tenant }) => tenant.account.id === account.id && tenant.livemode === livemode)
-      .map(({ id, subscriptions, targets, connectedAt, disconnectedAt }) => ({
+      .map(({ id, subscriptions, targets, waiting = null, remedy = null, connectedAt, disconnectedAt }) => ({
         listener: id,
         events: [...subscriptions],
         targets: [...targets],
+        waiting,
+        remedy,
         connected_at: formatTimestamp(connectedAt),
         disconnected_at: disconnectedAt === undefined ? null : formatTimestamp(disconnectedAt),
       }));

@@ -10,7 +10,7 @@ import {
   LISTEN_PATH,
   LISTEN_SUBPROTOCOL,
   type ListenQuery,
-  type ListenTarget,
+  type TargetsFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { ApiError, invalidFields, shorten, unavailable } from "../domain/api-error.ts";
@@ -32,6 +32,8 @@ import { ListenerConnection } from "./connection.ts";
 import { newestFailed, toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
 import type { With } from "../tools.ts";
 
+/** Characters of why a client waits. */
+const MAX_REASON = 200;
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const MAX_FRAME_BYTES = 256 * 1024;
 
@@ -97,7 +99,10 @@ export function createListenServer(
       recordHandshake(tools, handshake, 101);
       const recorder = new AckRecorder(tools, listener, undelivered, offset);
       const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
-      const setTargets = (targets: readonly ListenTarget[]) => (listener.targets = targets);
+      const setTargets = ({ targets, waiting, remedy }: TargetsFrame): void => {
+        const reason = { waiting: waiting?.slice(0, MAX_REASON), remedy: remedy?.slice(0, MAX_REASON) };
+        Object.assign(listener, { targets, ...reason });
+      };
       const settings = { tenant, types, window: query.window ?? LIMITS.listenWindowDefault, start, setTargets };
       const connection = new ListenerConnection(tools, socket, stream, settings, recorder);
       connected.add(connection, caller, recorder);

@@ -287,10 +287,8 @@ function formatGap(from: string, to: string): string {
   return seconds < 1 ? "immediately" : `${formatSpan(seconds)} later`;
 }
 
-/** Returns the status, or the code at the start of the platform's error. */
 function outcomeOf({ status_code, error }: Attempt): string {
-  if (status_code !== null) return String(status_code);
-  return printable(/^[a-z_]+(?=: )/.exec(error ?? "")?.[0] ?? "no response");
+  return String(status_code ?? shortError(error));
 }
 
 function explanationOf({ status_code, error }: Attempt): string {

@@ -1,5 +1,6 @@
 import { relative, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Waiting } from "../../../contract/listen.ts";
 import { addressOf, isLoopback } from "../../../network/connect-options.ts";
 import { acceptsConnections } from "../../../network/port-probe.ts";
 import { parseTarget } from "../../../relay/targets.ts";
@@ -7,7 +8,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { openFileWarning, writeEnvFile } from "../../forwarding/files.ts";
 import { portOwner } from "../../process/port-owner.ts";
-import { ProcessGroup } from "../../process/process-group.ts";
+import { type Exit, ProcessGroup } from "../../process/process-group.ts";
 import { PROJECT_FILE } from "../../project/file.ts";
 import { flagsOf, variableNames } from "../../project/forwarding.ts";
 import type { Project } from "../../project/schema.ts";
@@ -110,4 +111,14 @@ export async function writeVariables(
   const warning = openFileWarning(path, "an API key and the signing secret", context.platform);
   if (warning !== undefined) context.output.warn(warning.replaceAll(path, relative(context.cwd, path)));
   return variables;
+}
+
+export function howItEnded({ code, signal }: Exit): string {
+  return signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+}
+
+/** Returns what events wait for after a crash. */
+export function restarting(exit: Exit): Waiting {
+  const remedy = `The app ${howItEnded(exit)}: press r in \`service dev\` to restart it, q to quit`;
+  return { waiting: "the app runs", remedy };
 }

@@ -27,6 +27,7 @@ export class Console {
   readonly #colors: Colors;
   /** The latest lines, for a screen. */
   readonly log = new Log();
+  readonly #unseen = new Log();
   /** While it is shown, lines go to the log only. */
   screen: ListenUi | undefined;
 
@@ -93,11 +94,11 @@ export class Console {
     });
   }
 
-  /** Prints the last lines of the log. */
+  /** Prints the last lines that only the screen has shown. */
   repeat(lines: number): void {
     const { stdout } = this.#context;
     stdout.write(
-      this.log
+      this.#unseen
         .window(stdout.columns ?? 80, lines, true)
         .map((line) => `${line}\n`)
         .join(""),
@@ -111,7 +112,8 @@ export class Console {
     const wrapped = (line: string, columns: number): string[] =>
       wrapStyled(line, Math.max(columns - PREFIX_WIDTH, 20), indent).map((part) => prefix + part);
     this.log.add(text.length, (columns) => wrapped(printableStyled(text), columns));
-    if (this.screen?.isShown) return;
+    if (this.screen?.isShown)
+      return this.#unseen.add(text.length, (columns) => wrapped(printableStyled(text), columns));
     const lines = stream.isTTY ? wrapped(text, stream.columns ?? 80) : [prefix + text];
     stream.write(lines.map((line) => `${line}\n`).join(""));
   }

@@ -1,3 +1,4 @@
+import type { Waiting } from "../../../contract/listen.ts";
 import type { Report } from "../../../relay/report.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError } from "../../errors.ts";
@@ -43,8 +44,8 @@ export class RestartableListener {
   /** Ends the current session. */
   #session = new AbortController();
   #isStopped = false;
-  /** True while events wait for the app. */
-  #isPaused = false;
+  /** What events wait for. */
+  #awaited: Waiting | undefined;
   /** True while the user has paused forwarding. */
   #isHeld = false;
   /** True once the log of the screen names the command that explains a failure. */
@@ -67,24 +68,15 @@ export class RestartableListener {
     this.#session.abort(new InterruptedError("SIGINT"));
   }
 
-  /** Lets events wait until `resume`. */
-  pause(): void {
-    this.#isPaused = true;
-    this.#forward();
-  }
-
-  resume(): void {
-    this.#isPaused = false;
-    this.#forward();
+  /** Lets events wait for the app, until it is called without. */
+  awaitApp(awaited: Waiting | undefined): void {
+    this.#awaited = awaited;
+    this.#feed?.awaitReceiver?.(awaited);
   }
 
   #hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    this.#forward();
-  }
-
-  #forward(): void {
-    if (this.#isPaused || this.#isHeld) this.#feed?.pause();
+    if (isHeld) this.#feed?.pause();
     else this.#feed?.resume();
   }
 
@@ -109,7 +101,7 @@ export class RestartableListener {
     const flags: ListenFlags = { ...NO_FLAGS, ...flagsOf(this.#project), since: this.#cursor };
     const { receivers, options: forwarding } = readForwardingOptions(flags, context);
     const clock = ui?.clock ?? new EnvironmentClock(context);
-    const lines = ui ?? (await openLines(context, { receivers, clock, isPaused: () => this.#isPaused }));
+    const lines = ui ?? (await openLines(context, { receivers, clock, isPaused: () => this.#awaited !== undefined }));
     this.#feed = undefined;
     const listening = new Listening(
       {
@@ -142,9 +134,14 @@ export class RestartableListener {
       clockRead: () => display.clockRead(),
       begin: (feed) => {
         this.#feed = feed;
-        this.#forward();
-        display.begin?.({ ...feed, pause: () => this.#hold(true), resume: () => this.#hold(false) });
+        this.#hold(this.#isHeld);
+        const facts = feed.facts.map(
+          ([label, text]) => [label, text.replace("pass --forward-to", "set forward.to")] as const,
+        );
+        display.begin?.({ ...feed, facts, pause: () => this.#hold(true), resume: () => this.#hold(false) });
+        this.awaitApp(this.#awaited);
       },
+      waitUntil: (awaited) => display.waitUntil?.(awaited),
       stop: () => {
         if (!outlives) display.stop?.();
       },
@@ -153,7 +150,7 @@ export class RestartableListener {
 
   #observe(report: Report, receivers: Receivers): void {
     const { ui, onReady, onReset, onWaiting } = this.#options;
-    if (report.event === "received" && this.#isPaused && ui === undefined) {
+    if (report.event === "received" && this.#awaited !== undefined && ui === undefined) {
       // The printer writes the event's own line at the end of this turn of the event loop.
       return void setImmediate(onWaiting);
     }

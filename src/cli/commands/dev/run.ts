@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Waiting } from "../../../contract/listen.ts";
+import { listening } from "../../../relay/port-advisor.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
@@ -14,7 +16,16 @@ import { isTerminal, openUi } from "../../forwarding/display.ts";
 import type { ListenUi } from "../../forwarding/ui/index.ts";
 import type { Receivers } from "../../forwarding/options.ts";
 import { offerDriver } from "../../database/driver.ts";
-import { assertPortFree, isLocal, secretPlace, startApp, untilListening, writeVariables } from "./app.ts";
+import {
+  assertPortFree,
+  howItEnded,
+  isLocal,
+  restarting,
+  secretPlace,
+  startApp,
+  untilListening,
+  writeVariables,
+} from "./app.ts";
 import { keyPressed } from "../../terminal/keys.ts";
 import { Console } from "./console.ts";
 import { prepareFolder } from "./init.ts";
@@ -96,8 +107,9 @@ class Dev {
   #app: ProcessGroup | undefined;
   #ui: ListenUi | undefined;
   /** What paused events wait for. */
-  #awaited = "";
+  #awaited: Waiting | undefined;
   #isStopping = false;
+  #crashes = 0;
 
   constructor(
     { project, text }: { project: Project; text: string },
@@ -237,7 +249,8 @@ class Dev {
           this.#sayListening(receivers);
           resolve({ ready, receivers });
         },
-        onWaiting: () => this.#sayState("listen", "waiting", `waits until ${this.#awaited}`),
+        onWaiting: () =>
+          this.#sayState("listen", "waiting", `waits until ${this.#awaited?.waiting}. ${this.#awaited?.remedy}`),
         onReset: () => {
           if (this.#project.reseed) this.#seed(baseUrl, true).catch((error: unknown) => this.#fail(error));
         },
@@ -269,33 +282,31 @@ class Dev {
     group.exited
       .then(async (exit) => {
         exited.abort();
-        if (target !== undefined) this.#waitUntil("the app runs");
+        if (target !== undefined) this.#waitUntil(restarting(exit));
         if (await this.#isToRestart(exit)) this.#runApp(app);
         else this.#end({ by: "app", exit });
       })
       .catch((error: unknown) => this.#fail(error));
     if (target === undefined) return onReady();
-    this.#waitUntil(`something listens on ${target.host}`);
+    this.#waitUntil(listening(target));
     const signal = AbortSignal.any([exited.signal, this.#over.signal]);
     const slow = setTimeout(
-      () => this.#sayState("app", "waiting", `events wait until ${this.#awaited}`),
+      () => this.#sayState("app", "waiting", `events wait until ${this.#awaited?.waiting}`),
       SLOW_START_MS,
     );
     void untilListening(target, signal).then(() => {
       clearTimeout(slow);
       if (signal.aborted) return;
       this.#sayState("app", "ready", `ready on ${target.host} after ${since(started)}`);
-      this.#listener!.resume();
-      this.#ui?.waitUntil(undefined);
+      this.#waitUntil(undefined);
       onReady();
     });
   }
 
-  /** Lets events wait. */
-  #waitUntil(awaited: string): void {
+  /** Lets events wait, until it is called without. */
+  #waitUntil(awaited: Waiting | undefined): void {
     this.#awaited = awaited;
-    this.#listener!.pause();
-    this.#ui?.waitUntil(awaited);
+    this.#listener!.awaitApp(awaited);
   }
 
   /** Asks what to do after a crash, if a person is there. */
@@ -303,13 +314,14 @@ class Dev {
     const { interactive, output } = this.#context;
     const { signal } = this.#over;
     if (exit.code === 0 || this.#options.exitWithApp || !interactive || output.json || signal.aborted) return false;
-    this.#awaited = "the app runs: press r to restart it, q to quit";
+    this.#crashes += 1;
+    const again = this.#crashes === 1 ? "" : `, crash ${this.#crashes}`;
     if (this.#ui?.isShown) {
       this.#sayState("app", "exited", howItEnded(exit), false);
-      return (await this.#ui.ask(`The app ${howItEnded(exit)}`, ["r restart", "q quit"], signal)) === "r";
+      return (await this.#ui.ask(`The app ${howItEnded(exit)}${again}`, ["r restart", "q quit"], signal)) === "r";
     }
     const ask = (): void =>
-      this.#sayState("app", "exited", `${howItEnded(exit)}. Press r to restart it, q to quit`, false);
+      this.#sayState("app", "exited", `${howItEnded(exit)}${again}. Press r to restart it, q to quit`, false);
     ask();
     return (await keyPressed(["r", "q"], this.#context, { signal, onOther: ask })) === "r";
   }
@@ -334,6 +346,7 @@ class Dev {
     if (end.by === "app") {
       this.#sayState("app", "exited", `${howItEnded(exit!)}; everything else was stopped`, exit!.code === 0);
     }
+    if (end.by === "signal") this.#sayState("dev", "stopped", "Stopped");
     if (exit !== undefined && exit.code !== 0) throw new SilentExit(exit.code);
     if (exit === undefined && signal.aborted && !isCtrlC(signal.reason)) throw signal.reason;
   }
@@ -395,10 +408,6 @@ interface App {
   target: URL | undefined;
   /** Called each time that it listens. */
   onReady: () => void;
-}
-
-function howItEnded({ code, signal }: Exit): string {
-  return signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
 }
 
 function since(start: number): string {

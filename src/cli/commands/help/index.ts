@@ -138,7 +138,10 @@ In a pipe
       A list has a line for each item, with tabs between its values and no
       header. An object has a line for each field: its name, a tab, its value.
       listen, webhooks capture and webhooks replay print a line for each event
-      and each attempt: time, status, type, ID, milliseconds, notes, response
+      and each attempt: time, status, type, ID, milliseconds, notes, response.
+      Its time, and that of --json, is this machine's, as in the receiver's log;
+      a terminal shows the sandbox's. With a command after --, listen prints
+      lines on stderr as on a terminal
 --json
       The API's object, or an array of objects for a list. Streaming commands,
       and those with --count, print a line for each object

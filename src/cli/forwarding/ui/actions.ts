@@ -6,6 +6,7 @@ import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { isRecord, parseJson } from "../../../contract/json.ts";
 import { counted } from "../../../contract/words.ts";
+import { replayOf } from "../../../explain/listeners.ts";
 import { isNote, labelOf } from "../../../explain/finding.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
@@ -15,6 +16,7 @@ import type { FullScreen } from "../../terminal/full-screen.ts";
 import { UserError } from "../../errors.ts";
 import { editJson, editText } from "../../process/editor.ts";
 import { escapeReferences } from "../../triggering/fixture.ts";
+import { clockTime } from "../../terminal/traffic.ts";
 import type { Row } from "./history.ts";
 import type { Model } from "./model.ts";
 
@@ -36,7 +38,7 @@ export class Actions {
   /** Resolves once it is done: for an edit, once the editor has exited and the screen is restored. Never rejects. */
   async press(key: string, row: Row, isOver: () => boolean): Promise<void> {
     try {
-      if (key === "r") this.#send(row.event, "resent");
+      if (key === "r") this.#send(row.event, row);
       else if (key === "w") await this.#explain(row);
       else if (key === "e") await this.#edit(row, isOver);
       else if (key === "y") this.#copyAsCurl(row);
@@ -58,7 +60,7 @@ export class Actions {
       return this.#model.say(`Nothing to resend: ${resolved > 0 ? "no failure is left" : "no delivery has failed"}`);
     }
     try {
-      for (const { event } of failed) this.#send(event, "resent");
+      for (const row of failed) this.#send(row.event, row);
       const more = hidden === 0 ? "" : `, not the ${hidden} that the filter hides`;
       if (failed.length > 1 || hidden > 0)
         this.#model.say(`Resending ${counted(failed.length, "failed event")}${more}`);
@@ -70,9 +72,6 @@ export class Actions {
   /** Shows in the details what `service why` says. */
   async #explain(row: Row): Promise<void> {
     const { id } = row.event;
-    const advice = row.outcome?.failure && this.#model.wait?.advice;
-    // The details say so. The platform does not know it.
-    if (advice !== undefined) return this.#model.show("details");
     this.#model.say(`Looking up ${id}`);
     const { explain } = await import("../../explanation.ts");
     const { findingLines } = await import("../../finding-lines.ts");
@@ -81,12 +80,17 @@ export class Actions {
     const quiet: Client = { ...client, request: (call) => client.request({ ...call, isBackground: true }) };
     const target = await this.#context.projectTarget();
     const { output } = this.#context;
-    const { explanation } = await explain(quiet, id, { runnable: (text) => output.runnable(text), target });
-    const [cause, ...others] = explanation.findings;
-    row.explanation = [
-      ...(cause === undefined ? [] : findingLines(cause, labelOf(cause), Infinity)),
-      ...others.flatMap((finding) => (isNote(finding) ? [] : [[], ...findingLines(finding, "Also", Infinity)])),
-    ];
+    const runnable = (text: string): string => output.runnable(text);
+    const time = (timestamp: string): string => clockTime(Date.parse(timestamp));
+    const { explanation } = await explain(quiet, id, { runnable, target, time });
+    const resend = runnable(replayOf(id));
+    row.explanation = explanation.findings
+      .filter((finding) => !isNote(finding))
+      .flatMap((finding, i) => {
+        const { action, fix } = finding;
+        const shown = fix === resend ? { ...finding, action: `${action}: press r`, fix: null } : finding;
+        return [...findingLines(shown, i === 0 ? labelOf(finding) : "Also", Infinity), []];
+      });
     row.version += 1;
     this.#model.message = undefined;
     if (this.#model.selected === row) this.#model.show("details");
@@ -97,7 +101,7 @@ export class Actions {
     this.#model.feed.assertEditable(event);
     this.#screen.leave();
     try {
-      this.#send(this.#model.feed.edited(event, await editBody(event.body, this.#context)), "edited");
+      this.#send(this.#model.feed.edited(event, await editBody(event.body, this.#context)));
     } finally {
       if (!isOver()) this.#screen.enter();
     }
@@ -133,7 +137,8 @@ export class Actions {
     this.#model.say(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}: ${href}`, "warn");
   }
 
-  #send(event: Row["event"], copy: "resent" | "edited"): void {
+  /** Sends an event, as another attempt of a row, or else as an edited one. */
+  #send(event: Row["event"], row?: Row): void {
     const number = this.#model.feed.resend(event, this.#model.history.attemptsOf(event.id) + 1);
     if (number === undefined) {
       const { target, routes } = this.#model.feed.receivers;
@@ -142,7 +147,7 @@ export class Actions {
       return this.#model.say(`Cannot resend: ${reason}`, "warn");
     }
     const how = this.#model.feed.keepsSignature(event) ? " as it was received: its signature is not valid" : "";
-    this.#model.resending(event, copy, number, how);
+    this.#model.resending(row ?? this.#model.addEdited(event), number, how);
     this.#model.say(this.#model.paused ? "Resent once forwarding resumes (p)" : `Resending ${event.id}`);
   }
 }

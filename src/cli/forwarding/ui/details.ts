@@ -1,4 +1,6 @@
+import type { Waiting } from "../../../contract/listen.ts";
 import { indentJson } from "../../../contract/rewrite-json.ts";
+import { labelOfFailure } from "../../../contract/failure-labels.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
@@ -9,7 +11,7 @@ import { wrapLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
-import { acceptedForgery, shortFailure } from "../lines.ts";
+import { acceptedForgery } from "../lines.ts";
 import type { Row } from "./history.ts";
 import { statusSpan, tagsOf } from "./row.ts";
 
@@ -18,36 +20,32 @@ const MAX_BODY_LENGTH = 64 * 1024;
 
 type Line = readonly Span[];
 
-export interface Wait {
-  until: string;
-  advice?: string | undefined;
-}
-
 /**
- * Returns the details of one delivery in lines of at most this width: event, request, response. `wait` is what its next
- * attempt waits for besides its time, and what to do about it, if that is known.
+ * Returns the details of one delivery in lines of at most this width: event, request, response. `awaited` is what its next
+ * attempt waits for besides its time.
  */
-export function detailsOf(row: Row, width: number, wait?: Wait): Span[][] {
-  return linesOf(row, wait).flatMap((line) => wrapLine(line, width, 2));
+export function detailsOf(row: Row, width: number, awaited?: Waiting): Span[][] {
+  return linesOf(row, awaited).flatMap((line) => wrapLine(line, width, 2));
 }
 
-function linesOf(row: Row, wait: Wait | undefined): Line[] {
+function linesOf(row: Row, awaited: Waiting | undefined): Line[] {
   const { event, at, outcome, isForwarded, isOfReset } = row;
   const tags = tagsOf(row);
   const lines: Line[] = [
     [[printable(event.type), "strong"], [`  ${printable(event.id)}`], [tags === "" ? "" : `  ${tags}`, "warn"]],
+    ...row.explanation,
     labelled(row.copy === undefined ? "Received" : "Sent", [`${clockTime(at)}${pathOf(row)}`]),
     ...(row.copy === undefined ? signatureLines(event) : []),
     ...earlierLines(row),
   ];
-  if (outcome !== undefined) lines.push(...resultLines(row, outcome, wait));
+  if (outcome !== undefined) lines.push(...resultLines(row, outcome, awaited));
   else if (isForwarded) lines.push([["No response yet", "dim"]]);
   if (isOfReset) lines.push([["Dropped: the sandbox was reset", "dim"]]);
   else if (!isForwarded) lines.push([["Not forwarded: no target matches this event", "dim"]]);
   const request = requestLines(row);
   const response = outcome === undefined ? [] : responseLines(outcome);
   // A failed delivery is explained by the response.
-  const parts = [row.explanation, ...(isSuccess(outcome?.status) ? [request, response] : [response, request])];
+  const parts = isSuccess(outcome?.status) ? [request, response] : [response, request];
   return [...lines, ...parts.flatMap((part) => (part.length === 0 ? [] : [[], ...part]))];
 }
 
@@ -66,7 +64,7 @@ function signatureLines({ verified }: Row["event"]): Line[] {
 function earlierLines({ earlier }: Row): Line[] {
   return earlier.map(({ at, number, status, failure, durationMs }) =>
     labelled(`Attempt ${number}`, [
-      `${clockTime(at)}  ${status ?? shortFailure(failure)} in ${formatDuration(durationMs)}`,
+      `${clockTime(at)}  ${status ?? labelOfFailure(failure)} in ${formatDuration(durationMs)}`,
     ]),
   );
 }
@@ -76,16 +74,16 @@ function labelled(label: string, ...spans: Line): Line {
 }
 
 /** The result of the last attempt, and what to do about it. */
-function resultLines(row: Row, outcome: ForwardedReport, wait: Wait | undefined): Line[] {
+function resultLines(row: Row, outcome: ForwardedReport, awaited: Waiting | undefined): Line[] {
   const { attempt, durationMs, failure, retryInMs } = outcome;
-  const hint = (failure && wait?.advice) ?? outcome.hint;
+  const hint = failure && awaited ? `${awaited.remedy}.` : outcome.hint;
   const problem = failure?.message ?? acceptedForgery(outcome);
   const time = `${clockTime(row.endedAt)}  `;
   const lines = [labelled(`Attempt ${attempt}`, [time], statusSpan(row), [` in ${formatDuration(durationMs)}`])];
   if (problem !== undefined) lines.push([[printable(problem), "bad"]]);
   if (hint !== undefined) lines.push([["hint ", "accent"], [printable(hint)]]);
   if (retryInMs === undefined) return lines;
-  const due = wait === undefined ? `at ${clockTime(row.endedAt + retryInMs)}` : `once ${wait.until}`;
+  const due = awaited === undefined ? `at ${clockTime(row.endedAt + retryInMs)}` : `once ${awaited.waiting}`;
   lines.push([[`next attempt ${due}`, "warn"]]);
   return lines;
 }

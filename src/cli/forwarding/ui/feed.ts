@@ -1,3 +1,4 @@
+import type { Waiting } from "../../../contract/listen.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import type { Example } from "../example.ts";
 import type { Receivers } from "../options.ts";
@@ -27,6 +28,8 @@ export interface Feed {
   readonly signs: boolean;
   pause(): void;
   resume(): void;
+  /** Lets events wait until their receiver is there, until it is called without. */
+  awaitReceiver?(awaited: Waiting | undefined): void;
   /**
    * Sends an event again. Returns the number in its report; undefined if no receiver is configured for it. Throws
    * UserError if it cannot be signed.

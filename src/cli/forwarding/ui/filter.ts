@@ -1,3 +1,4 @@
+import { beginsLabel, labelOfFailure } from "../../../contract/failure-labels.ts";
 import type { Row } from "./history.ts";
 import { tagsOf } from "./row.ts";
 
@@ -14,6 +15,9 @@ export const FILTER_SYNTAX = `words, or ${Object.keys(PLACES)
   .map((key) => `${key}:`)
   .join(" ")} to name where; ! excludes: !status:2`;
 
+/** The beginning of a status, or a class of statuses: 4, 40, 4xx. */
+const STATUS = /^[1-5](\d{0,2}|\dx|xx?)$/i;
+
 /** Returns why a filter cannot match anything, such as an unknown key. */
 export function filterProblem(text: string): string | undefined {
   for (const word of text.split(/\s+/)) {
@@ -24,6 +28,7 @@ export function filterProblem(text: string): string | undefined {
       return `Unknown key "${key}". Keys: ${Object.keys(PLACES).join(", ")}`;
     }
     if (key in PLACES && value === "") return `Write a value after "${key}:"`;
+    if (key === "status" && !STATUS.test(value) && !beginsLabel(value)) return `No status begins with "${value}"`;
   }
   return undefined;
 }
@@ -42,9 +47,8 @@ export function filterOf(text: string): ((row: Row) => boolean) | undefined {
     const [, place = "", text = ""] = /^(?:(type|id|status|body):)?(.*)$/s.exec(isExcluded ? word.slice(1) : word)!;
     const textsOf = PLACES[place] ?? (isExcluded ? columnsOf : everythingOf);
     const pattern = text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-    // A class of statuses: 4, 4xx.
-    const isStatus = place === "status";
-    return { isExcluded, textsOf, pattern: new RegExp(isStatus ? `^${pattern.replace(/x+$/, "")}` : pattern, "i") };
+    const start = `^${STATUS.test(text) ? pattern.replace(/x+$/i, "") : pattern}`;
+    return { isExcluded, textsOf, pattern: new RegExp(place === "status" ? start : pattern, "i") };
   });
   // Payloads may be large, and rows are filtered for each frame.
   const cache = new WeakMap<Row, { version: number; matches: boolean }>();
@@ -60,7 +64,7 @@ export function filterOf(text: string): ((row: Row) => boolean) | undefined {
 }
 
 function statusOf({ outcome }: Row): string[] {
-  return outcome === undefined ? [] : [String(outcome.status ?? outcome.failure?.code)];
+  return outcome === undefined ? [] : [String(outcome.status ?? labelOfFailure(outcome.failure?.code))];
 }
 
 function bodiesOf({ event, outcome }: Row): string[] {

@@ -1,5 +1,5 @@
 import { printable, printableOutput } from "../../terminal/printable.ts";
-import { cutText, fitLine, padStyled, widthOf, wrapLine } from "../../terminal/spans.ts";
+import { cutMiddle, cutText, fitLine, padStyled, widthOf, wrapLine } from "../../terminal/spans.ts";
 import { paint, type Span, type Styles } from "../../terminal/styles.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { acceptedForgery } from "../lines.ts";
@@ -65,22 +65,26 @@ function stateLine({ lost, paused, feed, clock, size, others, awaited, question 
   // The message about them gives way to others.
   const shared = others === 0 ? "" : `  ${counted(others, "other session")}`;
   const ahead = `${shared}${clock.badge === undefined ? "" : `  ${clock.badge}`}`;
-  const isTight = widthOf(`${state[0]}${ahead}  ${from}  ${to}`) > size.columns;
+  const room = size.columns - widthOf(`${state[0]}${ahead}  `);
+  const isTight = widthOf(`${from}  ${to}`) > room;
   const shownTo = isTight ? to.replace("http://", "") : to;
-  return [state, [ahead, "warn"], [`  ${isTight ? feed.shortOrigin : from}  `, "dim"], [shownTo]];
+  const shownFrom = isTight ? feed.shortOrigin : from;
+  const first: Line = [state, [ahead, "warn"], ["  "]];
+  // The port and the path tell receivers apart.
+  if (widthOf(`${shownFrom}  ${shownTo}`) > room) return [...first, [cutMiddle(shownTo, Math.max(room, 8))]];
+  return [...first, [`${shownFrom}  `, "dim"], [shownTo]];
 }
 
 function totalsLine({ history, filter, rows, size, feed }: Model): Line {
-  const { received, forwarded, failed, resolved, duplicates } = history.totals;
+  const { received, forwarded, failed, resolved } = history.totals;
   const { waiting, retrying, dropped } = history;
   const filteredOut = feed.filteredOut();
   const excluded = filteredOut === 0 ? "" : `  ${grouped(filteredOut)} filtered out`;
   const spans: Span[] = [[` ${grouped(received)} received${excluded}  ${grouped(forwarded)} forwarded  `]];
-  spans.push([`${grouped(failed)} failed`, failed > resolved ? "bad" : undefined]);
+  spans.push([`${grouped(failed)} failed`, failed > 0 ? "bad" : undefined]);
   if (resolved > 0) spans.push([`  ${grouped(resolved)} resolved by resend`, "good"]);
   if (retrying > 0) spans.push([`  ${grouped(retrying)} retrying`, "warn"]);
   if (waiting > 0) spans.push([`  ${grouped(waiting)} waiting`, "warn"]);
-  if (duplicates > 0) spans.push([`  ${grouped(duplicates)} duplicates dropped`, "dim"]);
   const bound = dropped > 0 ? `last ${grouped(history.rows.length)} kept ` : "";
   const filtered = filter === "" ? "" : `filter: ${printable(filter)} (${grouped(rows.length)})  `;
   const room = size.columns - spans.reduce((sum, [text]) => sum + widthOf(text), 0) - widthOf(filtered + bound);
@@ -181,7 +185,7 @@ function messageLines(model: Model): Line[] {
   if (paused && selected?.isForwarded && selected.outcome === undefined) {
     return sentence("Not sent yet: forwarding is paused. p resumes it.", "dim", columns);
   }
-  if (awaited !== undefined) return sentence(`Events wait until ${awaited}.`, "dim", columns);
+  if (awaited !== undefined) return sentence(`Events wait until ${awaited.waiting}.`, "dim", columns);
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
 }
 
@@ -224,7 +228,7 @@ function keysLine({ feed, view, paused, filter, size, log, question, history: { 
   const isTaken = (hint: string) => ofQuestion.some((key) => key.charAt(0) === hint.charAt(0));
   const own = keys.filter((hint) => offers(feed, hint.charAt(0)) && !isTaken(hint));
   const onEvents = view === "list" || view === "details";
-  const canResend = own.includes("r resend") && totals.failed > totals.resolved;
+  const canResend = own.includes("r resend") && totals.failed > 0;
   if (canResend) own.splice(own.indexOf("r resend") + 1, 0, "R all");
   if (onEvents && log !== undefined) own.splice(1, 0, "tab log");
   const escape = view === "list" && filter !== "" ? ["esc show all"] : [];

@@ -22,10 +22,10 @@ export interface EarlierAttempt {
 /** A delivery of a received event, or of a copy. Times are in Unix milliseconds. */
 export interface Row {
   readonly event: RelayedEvent & Pick<ReceivedReport, "verified" | "path">;
-  /** When it was received, or resent. */
+  /** When it was received, or sent. */
   readonly at: number;
-  /** How this delivery differs from that of a received event. */
-  readonly copy: "edited" | ForwardedReport["copy"];
+  /** How this delivery differs from that of a received event. A resend is an attempt of the same delivery. */
+  readonly copy: "edited" | Exclude<ForwardedReport["copy"], "resent">;
   /** False for an event that matches no target, or was dropped. */
   isForwarded: boolean;
   /** True for an event that waited when the sandbox was reset. */
@@ -81,11 +81,14 @@ export class History {
     return row;
   }
 
-  /** Adds a resend of an event, identified by a number. */
-  resent(event: RelayedEvent, copy: "resent" | "edited", number: number, at: number): Row {
-    const row = this.#add({ event, at, isForwarded: true, copy });
+  /** Adds the delivery of an edited event. */
+  edited(event: RelayedEvent, at: number): Row {
+    return this.#add({ event, at, isForwarded: true, copy: "edited" });
+  }
+
+  /** Records that a delivery is sent again, or an edited one at all, identified by a number. */
+  resending(row: Row, number: number): void {
     this.#resent.set(number, row);
-    return row;
   }
 
   /** Returns how often an event was sent, resends included. */
@@ -100,10 +103,14 @@ export class History {
     if (report.resend !== undefined) {
       const row = this.#resent.get(report.resend);
       this.#resent.delete(report.resend);
-      if (report.resolves) this.totals.resolved += 1;
+      if (report.resolves) {
+        this.totals.resolved += 1;
+        this.totals.failed -= 1;
+        this.totals.forwarded += 1;
+      }
       return row && this.#end(row, report, at);
     }
-    if (report.copy !== undefined) return this.#addCopy(report, at);
+    if (report.copy !== undefined && report.copy !== "resent") return this.#addCopy(report, report.copy, at);
     if (isLast) this.totals[isSuccess(report.status) ? "forwarded" : "failed"] += 1;
     const [row, ...others] = this.#pending.get(report.id) ?? [];
     if (row === undefined) return;
@@ -112,17 +119,18 @@ export class History {
   }
 
   /**
-   * Returns the last delivery of each event whose last delivery has failed, oldest first. Ignores injected copies and
-   * edited payloads, which are not the event.
+   * Returns the last delivery of each event whose last delivery has failed and is not being resent, oldest first.
+   * Ignores injected copies and edited payloads, which are not the event.
    */
   failed(): Row[] {
     const last = new Map<string, Row>();
-    for (const row of this.rows) {
-      if (row.copy === undefined || row.copy === "resent") last.set(row.event.id, row);
-    }
-    return [...last.values()].filter(
-      ({ outcome }) => outcome !== undefined && outcome.retryInMs === undefined && !isSuccess(outcome.status),
-    );
+    for (const row of this.rows) if (row.copy === undefined) last.set(row.event.id, row);
+    const resending = new Set(this.#resent.values());
+    return [...last.values()].filter((row) => {
+      const { outcome } = row;
+      const isFinal = outcome !== undefined && outcome.retryInMs === undefined && !resending.has(row);
+      return isFinal && !isSuccess(outcome.status);
+    });
   }
 
   /** Records that these events are not forwarded, because the sandbox was reset. */
@@ -146,10 +154,10 @@ export class History {
   }
 
   /** A copy sent by `--chaos` has a row of its own, because its outcome is not that of the event. */
-  #addCopy(report: ForwardedReport, at: number): void {
+  #addCopy(report: ForwardedReport, copy: Row["copy"], at: number): void {
     const original = this.rows.findLast(({ event }) => event.id === report.id);
     if (original === undefined) return;
-    this.#end(this.#add({ event: original.event, at, isForwarded: true, copy: report.copy }), report, at);
+    this.#end(this.#add({ event: original.event, at, isForwarded: true, copy }), report, at);
   }
 
   #add(row: Pick<Row, "event" | "at" | "isForwarded" | "copy">): Row {

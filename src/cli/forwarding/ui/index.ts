@@ -1,3 +1,4 @@
+import type { Waiting } from "../../../contract/listen.ts";
 import type { Report } from "../../../relay/report.ts";
 import type { Context } from "../../context.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
@@ -99,9 +100,12 @@ export class ListenUi implements Display {
     this.#drawSoon();
   }
 
-  /** Shows what events wait for, until it is called without. */
-  waitUntil(awaited: string | undefined): void {
-    if (this.#model !== undefined) this.#model.awaited = awaited;
+  waitUntil(awaited: Waiting | undefined): void {
+    if (this.#model !== undefined) {
+      this.#model.awaited = awaited;
+      // What it says about the missing receiver is over.
+      if (awaited === undefined) this.#model.message = undefined;
+    }
     this.#drawSoon();
   }
 

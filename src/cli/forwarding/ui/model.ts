@@ -1,4 +1,6 @@
+import type { Waiting } from "../../../contract/listen.ts";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
+import { labelOfFailure } from "../../../contract/failure-labels.ts";
 import { capitalized } from "../../../contract/words.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import type { ForwardedReport, Report } from "../../../relay/report.ts";
@@ -7,7 +9,7 @@ import type { Size } from "../../terminal/full-screen.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { gapText, hasFailed, othersText, resetText, restoredText } from "../lines.ts";
-import { detailsOf, type Wait } from "./details.ts";
+import { detailsOf } from "./details.ts";
 import type { Feed } from "./feed.ts";
 import { filterOf } from "./filter.ts";
 import { helpOf } from "./help.ts";
@@ -44,7 +46,7 @@ export class Model {
   /** Output of other programs, if they share the screen. */
   readonly log: Log | undefined;
   /** What events wait for, other than the user. */
-  awaited: string | undefined;
+  awaited: Waiting | undefined;
   /** A question that stays until one of its keys is pressed. */
   question: Question | undefined;
   readonly clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">;
@@ -75,7 +77,7 @@ export class Model {
   #howResent = "";
   /** The line of the list, from 0, that shows the selected row. */
   #offset = 0;
-  #details: { row: Row; version: number; width: number; until: string | undefined; lines: Span[][] } | undefined;
+  #details: { row: Row; version: number; width: number; awaited: Waiting | undefined; lines: Span[][] } | undefined;
 
   constructor(feed: Feed, clock: Pick<EnvironmentClock, "now" | "realNow" | "badge">, size: Size, log?: Log) {
     this.feed = feed;
@@ -86,12 +88,6 @@ export class Model {
 
   get layout() {
     return layoutOf(this.size, this.view, this.log !== undefined);
-  }
-
-  /** What events wait for, and the question's keys as advice; undefined if they do not wait. */
-  get wait(): Wait | undefined {
-    const { awaited, question } = this;
-    return awaited === undefined ? undefined : { until: awaited, advice: question && adviceOf(question) };
   }
 
   get filter(): string {
@@ -181,7 +177,7 @@ export class Model {
 
   /** Shows how the receiver responded to resends, because the filter may hide their rows. */
   #sayResent({ id, status, failure }: ForwardedReport): void {
-    const result = String(status ?? failure?.code ?? "failed");
+    const result = String(status ?? labelOfFailure(failure?.code));
     this.#resent.set(result, (this.#resent.get(result) ?? 0) + 1);
     const counts = [...this.#resent];
     const total = counts.reduce((sum, [, count]) => sum + count, 0);
@@ -217,14 +213,20 @@ export class Model {
     this.scroll = 0;
   }
 
-  /** Adds the row of a resend, and selects it. `how` continues `Resent evt_1`. */
-  resending(event: RelayedEvent, copy: "resent" | "edited", number: number, how: string): void {
-    if (!this.history.isResending) this.#resent.clear();
-    this.#howResent = how;
-    const row = this.history.resent(event, copy, number, this.clock.now());
+  /** Adds the row of an edited event, and selects it. */
+  addEdited(event: RelayedEvent): Row {
+    const row = this.history.edited(event, this.clock.now());
     this.#offset = this.layout.list.height - 1;
     this.#select(row);
     this.scroll = 0;
+    return row;
+  }
+
+  /** Records that a row is sent. `how` continues `Resent evt_1`. */
+  resending(row: Row, number: number, how: string): void {
+    if (!this.history.isResending) this.#resent.clear();
+    this.#howResent = how;
+    this.history.resending(row, number);
   }
 
   /** Shows the details of the selected row, the help, the log, or the list. */
@@ -253,13 +255,12 @@ export class Model {
     const row = this.selected;
     if (row === undefined || this.view === "log") return [];
     const known = this.#details;
-    const { wait } = this;
-    const until = wait && `${wait.until} ${wait.advice}`;
-    const isSame = known?.version === row.version && known.width === width && known.until === until;
+    const { awaited } = this;
+    const isSame = known?.version === row.version && known.width === width && known.awaited === awaited;
     if (known?.row === row && isSame) return known.lines;
     // Payloads may be large.
-    const lines = detailsOf(row, width, wait);
-    this.#details = { row, version: row.version, width, until, lines };
+    const lines = detailsOf(row, width, awaited);
+    this.#details = { row, version: row.version, width, awaited, lines };
     return lines;
   }
 
@@ -311,11 +312,6 @@ export class Model {
     const { target, routes } = this.feed.receivers;
     return target !== undefined || routes.some(({ subscription }) => matchesSubscriptions([subscription], type));
   }
-}
-
-/** Returns a question as a sentence: `The app exited with code 1. Press r to restart it.` */
-function adviceOf({ text, keys }: Question): string {
-  return `${text}. Press ${keys[0]!.replace(" ", " to ")} it.`;
 }
 
 /** Returns true for an event that failed. Its row says why, where a message would hide it. */

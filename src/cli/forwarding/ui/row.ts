@@ -1,3 +1,4 @@
+import { labelOfFailure } from "../../../contract/failure-labels.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import { isForgery } from "../../../relay/chaos-settings.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -5,7 +6,7 @@ import { cutMiddle, fitLine } from "../../terminal/spans.ts";
 import type { Span } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime } from "../../terminal/traffic.ts";
-import { acceptedForgery, COPY_TAGS, shortFailure } from "../lines.ts";
+import { acceptedForgery, COPY_TAGS } from "../lines.ts";
 import type { Row } from "./history.ts";
 
 const STATUS_WIDTH = 8;
@@ -96,7 +97,7 @@ function noteSpan(row: Row): Span {
 export function statusSpan({ outcome, isForwarded, isOfReset }: Row): Span {
   if (outcome === undefined) return [isForwarded ? "…" : "–", "dim"];
   const { status, failure, copy, retryInMs } = outcome;
-  const text = status === undefined ? shortFailure(failure?.code) : String(status);
+  const text = status === undefined ? labelOfFailure(failure?.code) : String(status);
   const shown = retryInMs === undefined || isOfReset ? text : `${text} ↻`;
   if (isForgery(copy)) return [shown, status === undefined || isSuccess(status) ? "bad" : "good"];
   if (isSuccess(status)) return [shown, "good"];
@@ -108,7 +109,8 @@ export function tagsOf({ copy, event: { verified = true }, outcome }: Row): stri
   if (copy !== undefined) return copy === "edited" ? "edited and resent" : COPY_TAGS[copy];
   const own = verified === true ? [] : [signatureTag(verified)];
   const { attempt = 1, faults = [] } = outcome ?? {};
-  return [...own, ...(attempt > 1 ? [`attempt ${attempt}`] : []), ...faults].join(", ");
+  const number = outcome?.copy === "resent" ? [COPY_TAGS.resent] : attempt > 1 ? [`attempt ${attempt}`] : [];
+  return [...own, ...number, ...faults].join(", ");
 }
 
 function signatureTag({ code, signer }: Exclude<Row["event"]["verified"], true | undefined>): string {

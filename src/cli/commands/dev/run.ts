@@ -5,10 +5,8 @@ import { listening } from "../../../relay/port-advisor.ts";
 import type { Context } from "../../context.ts";
 import { EnvironmentClock } from "../../environment-time.ts";
 import { InterruptedError, isCtrlC, SilentExit, UsageError, UserError } from "../../errors.ts";
-import { PROJECT_FILE } from "../../project/file.ts";
 import { flagsOf } from "../../project/forwarding.ts";
 import { databaseOf, startPortOf } from "../../project/platform.ts";
-import { readProject } from "../../project/read.ts";
 import type { Project } from "../../project/schema.ts";
 import { assertReceiversTrusted } from "../../project/remote-receivers.ts";
 import { exampleFor } from "../../forwarding/example.ts";
@@ -33,6 +31,7 @@ import { type Ready, RestartableListener } from "./listener.ts";
 import { PlatformProcess } from "./platform.ts";
 import { type Exit, killWithThisProcess, type ProcessGroup } from "../../process/process-group.ts";
 import { sendSeed } from "./seed.ts";
+import { requireProject } from "./trust.ts";
 import { watchProject } from "./watch.ts";
 import { counted } from "../../../contract/words.ts";
 
@@ -65,22 +64,6 @@ export async function runDev(command: Context, { exitWithApp = false, ui }: DevF
   if (found.project.platform?.url !== undefined && context.globals.baseUrl === undefined) await context.connection();
   const hasScreen = ui && isTerminal(context);
   await new Dev(found, context, await Console.open(context), { exitWithApp, hasScreen }).run();
-}
-
-/** Returns the project of the folder. Throws UserError without one. */
-export function requireProject(context: Context): { project: Project; text: string } {
-  const found = readProject(context.cwd);
-  if (found !== undefined) return found;
-  const isOther = context.hasProjectFile;
-  throw new UserError(
-    isOther ? `${PROJECT_FILE} is a Kubernetes manifest` : `${PROJECT_FILE} not found in ${context.cwd}`,
-    {
-      hint: isOther
-        ? "Move it to another folder, then create service.yaml: service dev init"
-        : "To create it: service dev init",
-      code: "no_project_file",
-    },
-  );
 }
 
 /** The first event that ended the work. */

@@ -4,7 +4,8 @@ import { PROJECT_FILE } from "../../project/file.ts";
 import { trustOf } from "../../project/remote-receivers.ts";
 import { type ProjectTrust, withTrust } from "../../settings/profiles.ts";
 import { printable } from "../../terminal/printable.ts";
-import { requireProject } from "./run.ts";
+import { readProject } from "../../project/read.ts";
+import type { Project } from "../../project/schema.ts";
 
 const OWN_PLATFORM = "the platform that `service dev` starts in this folder";
 
@@ -33,4 +34,20 @@ export async function runTrust(command: Context, { yes, revoke }: { yes?: true; 
   if (output.json) return await output.document({ folder: cwd, ...trust });
   if (uses.length === 0) return output.success(`${PROJECT_FILE} uses no other machine`);
   output.success(`${PROJECT_FILE} may ${uses.join(", and may ")}`);
+}
+
+/** Returns the project of the folder. Throws UserError without one. */
+export function requireProject(context: Context): { project: Project; text: string } {
+  const found = readProject(context.cwd);
+  if (found !== undefined) return found;
+  const isOther = context.hasProjectFile;
+  throw new UserError(
+    isOther ? `${PROJECT_FILE} is a Kubernetes manifest` : `${PROJECT_FILE} not found in ${context.cwd}`,
+    {
+      hint: isOther
+        ? "Move it to another folder, then create service.yaml: service dev init"
+        : "To create it: service dev init",
+      code: "no_project_file",
+    },
+  );
 }

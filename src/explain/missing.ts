@@ -94,7 +94,7 @@ export function ofMissing(
   return {
     code: "not_found",
     subject: id,
-    summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt!)}` : ""}`,
+    summary: `The ${noun} ${id} does not exist in ${environment}${isReset ? `, which was reset or restored at ${time(resetAt)}` : ""}`,
     evidence: known.filter(Boolean).join(". ") || null,
     ...(isReset
       ? kind === "request"

@@ -85,7 +85,7 @@ describe("color", () => {
     const doctor = inTerminal(["doctor", "--no-color"], { SERVICE_API_KEY: "" });
     await doctor.ended;
     expect(doctor.text()).toContain("✓ ok");
-    expect(doctor.text()).toContain("! warning");
+    expect(doctor.text()).toContain("✗ failed");
   });
 
   it("does not change the JSON", async () => {

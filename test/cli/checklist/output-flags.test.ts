@@ -177,7 +177,7 @@ describe("--quiet", () => {
 
   it("prints the failed checks only", async () => {
     const { stdout } = await runCli(["doctor", "-q"], { env: { SERVICE_BASE_URL: "http://127.0.0.1:1" } });
-    expect(stdout).toBe("platform\n");
+    expect(stdout).toBe("platform\ncredential\n");
   });
 });
 

@@ -8,9 +8,7 @@ import { systemClock, systemRandom } from "./ports.ts";
 import type { With } from "./tools.ts";
 import { firstOwner } from "./storage/accounts.ts";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { API_VERSIONS } from "../contract/versions.ts";
 import { type DeploymentSettings, openDeployment } from "./deployment.ts";
-import { Versions } from "./domain/versions.ts";
 import { findSetting, PUBLIC_URL_SETTING } from "./storage/settings.ts";
 import { NotServingError } from "./errors.ts";
 
@@ -121,8 +119,7 @@ function readAdminFile(database: string): AdminAccess | undefined {
  * Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none ever did.
  */
 export async function createSignInLink(settings: DeploymentSettings): Promise<SignInLink> {
-  const versions = new Versions(API_VERSIONS);
-  const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom, versions });
+  const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom });
   try {
     const url = await findSetting(deployment.database, PUBLIC_URL_SETTING);
     const tools = { ...deployment, random: systemRandom };

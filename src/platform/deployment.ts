@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { createIdGenerator } from "../contract/ids.ts";
 import { DatabaseClock } from "./time/database-clock.ts";
-import { createFirstAccount } from "./domain/users.ts";
 import { assertMasterKey, createVault, hasMasterKey, loadMasterKeyFile, parseMasterKey } from "./security/vault.ts";
 import { MasterKeyError } from "./errors.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
@@ -22,12 +21,10 @@ export interface DeploymentSettings extends DatabaseSettings {
 /** What all processes of a deployment share, as opened by this one. */
 export type Deployment = Awaited<ReturnType<typeof openDeployment>>;
 
-/**
- * Opens database and secrets. An empty database gets its first account. Rejects with StorageOpenError, MasterKeyError.
- */
+/** Opens database and secrets. Rejects with StorageOpenError, MasterKeyError. */
 export async function openDeployment(
   settings: DeploymentSettings,
-  { machine, random, versions }: With<"random" | "versions"> & { machine: Clock },
+  { machine, random }: With<"random"> & { machine: Clock },
 ) {
   const database = await openDatabase(settings);
   try {
@@ -42,23 +39,16 @@ export async function openDeployment(
     await alignLog(database);
     const clock = shared ?? machine;
     const lastTrusted = await findSetting(database, TRUSTED_TIME_SETTING);
-    const newId = createIdGenerator((size) => random.bytes(size));
-    const tools = { vault, random, newId, version: versions.latest };
-    const firstAccount = await database.write(async (tx) => {
-      const now = clock.now();
-      // Retention updates it later. Before that first run, the clock may be set or the process end.
-      if (lastTrusted === undefined) await insertSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now)));
-      return createFirstAccount(tx, tools, now);
-    });
+    // Retention updates it later. Before that first run, the clock may be set or the process end.
+    const now = Buffer.from(String(clock.now()));
+    if (lastTrusted === undefined) await database.write((tx) => insertSetting(tx, TRUSTED_TIME_SETTING, now));
     return {
       database,
       vault,
       clock,
-      newId,
+      newId: createIdGenerator((size) => random.bytes(size)),
       /** When the clock was last trusted, in Unix milliseconds; undefined if it never was. */
       lastTrusted: lastTrusted && Number(Buffer.from(lastTrusted).toString()),
-      /** Set if the database was empty. */
-      firstAccount,
       async close() {
         shared?.stop();
         await database.close();

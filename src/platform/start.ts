@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { API_VERSIONS } from "../contract/versions.ts";
 import { removeAdminFile, signInUrl, writeAdminFile } from "./admin.ts";
 import { openDeployment } from "./deployment.ts";
-import type { FirstAccount } from "./domain/users.ts";
+import { createFirstAccount, type FirstAccount } from "./domain/users.ts";
 import { Versions } from "./domain/versions.ts";
 import { assembleParts, type Parts, stopParts } from "./parts.ts";
 import type { PlatformSettings } from "./settings.ts";
@@ -35,12 +35,11 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
   const deployment = await openDeployment(settings, {
     machine: settings.clock ?? systemClock,
     random: systemRandom,
-    versions,
   });
   try {
     const parts = await assembleParts(deployment, settings, { random: systemRandom, versions });
     try {
-      return await run(parts, settings);
+      return await run(parts, settings, versions.latest);
     } catch (error) {
       // A process that could not start must not keep listening.
       await stopParts(parts);
@@ -52,10 +51,10 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
   }
 }
 
-/** Opens the port, then starts background work. */
-async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> {
+/** Opens the port, then starts background work. An empty database gets its first account. */
+async function run(parts: Parts, settings: PlatformSettings, version: string): Promise<Platform> {
   const { app, address, engine, retention, countFolder, transactions, adminToken } = parts;
-  const { database, firstAccount } = parts.deployment;
+  const { database, clock } = parts.deployment;
   await app.listen({ host: settings.host, port: settings.port });
   const { address: host, port, family } = app.server.address() as AddressInfo;
   const listenUrl = `http://${family === "IPv6" ? `[${host}]` : host}:${port}`;
@@ -71,6 +70,9 @@ async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> 
     await database.write((tx) => putSetting(tx, PUBLIC_URL_SETTING, Buffer.from(address.baseUrl)));
   }
   if (hasAdminFile) writeAdminFile(settings.database, { url: localUrl(listenUrl), token: adminToken });
+  // Its keys are shown once, so a start that fails must not create it.
+  const tools = { ...parts.deployment, random: systemRandom, version };
+  const firstAccount = await database.write((tx) => createFirstAccount(tx, tools, clock.now()));
   return {
     baseUrl: address.baseUrl,
     listenUrl,

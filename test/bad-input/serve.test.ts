@@ -162,6 +162,21 @@ describe("the first keys", () => {
     expect(await first(own, flags)).not.toContain("credentials");
   });
 
+  it("are those of the first start that can listen", async () => {
+    const own = join(folder, "busy", "platform.db");
+    await expectError(["--database", own, "--port", new URL(platform.baseUrl).port], "the port is in use");
+    expect(await first(own, [])).toContain(`${own}.credentials`);
+  });
+
+  it("are followed at each start by how to sign in", async () => {
+    const own = join(folder, "again", "platform.db");
+    for (const printed of [await first(own, []), await first(own, [])]) {
+      expect(printed).toMatch(
+        /Sign in from another terminal:\n  \$ .*serve link --database .*\n  \$ .*login --base-url http/,
+      );
+    }
+  });
+
   it("are not printed if their file cannot be written", async () => {
     const own = join(folder, "blocked", "platform.db");
     mkdirSync(`${own}.credentials`, { recursive: true });

@@ -76,7 +76,12 @@ function humanReporter(context: Context, level: LogLevel) {
       if (level === "warn" || level === "error") return;
       output.line(activityLine(activity, context.now(), styles));
     },
-    async ready({ baseUrl }: Platform, database: string, credentials: FirstCredentials | undefined): Promise<void> {
+    async ready(
+      { baseUrl }: Platform,
+      database: string,
+      credentials: FirstCredentials | undefined,
+      linkCommand: string | undefined,
+    ): Promise<void> {
       output.line(`${styles.strong("Service platform")} ${version} is ready at ${styles.strong(baseUrl)}`);
       output.line(`  database   ${database}`);
       if (credentials !== undefined) output.line(`  account    ${credentials.account}`);
@@ -92,9 +97,10 @@ function humanReporter(context: Context, level: LogLevel) {
         output.line(`  ${styles.strong("One-time dashboard link")}, valid for 15 minutes:`);
         output.line(`  ${credentials.sign_in_url}`);
         output.line("");
-        output.line("  Sign in from another terminal:");
-        output.line(output.runnable(`  $ service login --base-url ${baseUrl}`));
       }
+      output.line("  Sign in from another terminal:");
+      if (credentials?.sign_in_url === undefined && linkCommand !== undefined) output.line(`  $ ${linkCommand}`);
+      output.line(output.runnable(`  $ service login --base-url ${baseUrl}`));
       output.line(styles.dim("  Press Ctrl-C to stop"));
       output.line("");
     },

@@ -90,7 +90,8 @@ export async function runServe(context: Context, options: ServeOptions): Promise
       const credentials = firstCredentials(platform, database, options, context);
       if (credentials === undefined && !isPostgresUrl(database)) await updateCredentialsFile(database, platform);
       if (project !== undefined) keepPort(project, platform.baseUrl, context.projectFolder);
-      await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database), credentials);
+      const place = options.ephemeral ? "ephemeral" : describeDatabase(database);
+      await reporter.ready(platform, place, credentials, exactLinkCommand(database, context));
       await untilSignal(context);
     } finally {
       reporter.stopping();

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { kitPlatform } from "../testing/kit.ts";
+import { kitPlatform, startPlatform } from "../testing/kit.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- objects of every shape
 type Json = any;
@@ -291,6 +291,16 @@ it("shows the errors of each operation that takes a key as they are", async () =
     insufficient_scope: expect.any(Number),
     not_found: expect.any(Number),
   });
+});
+
+it("has an example of each request to create an object that is accepted as it is", async () => {
+  const empty = await startPlatform();
+  const creations = Object.keys(paths).filter(
+    (path) => paths[path].post !== undefined && bodyOf(path) !== undefined && !/\{|leaked|^\/v1\/users$/.test(path),
+  );
+  expect(creations.length).toBeGreaterThan(8);
+  for (const path of creations) await empty.request("POST", path, bodyOf(path));
+  await empty.close();
 });
 
 /** Returns a response without what differs each time: IDs, times, secrets, counts of what the sandbox has. */

@@ -1,14 +1,9 @@
 import { html, type Html } from "../../../http/pages/html.ts";
 import { inline } from "../site.ts";
-import type { Documents, ParameterObject, Reference, Schema } from "./document.ts";
+import type { Documents, ParameterObject, Schema } from "./document.ts";
 
 /** How deep attributes of attributes are shown. */
 const MAX_DEPTH = 4;
-
-/** Renders the attributes of an object, with the attributes of nested objects collapsed below them. */
-export function attributes(documents: Documents, schema: Schema, { showsRequired }: { showsRequired: boolean }): Html {
-  return attributeList(documents, schema, showsRequired, 0);
-}
 
 /** Renders the parameters of one location: path, query or headers. */
 export function parameters(documents: Documents, list: readonly ParameterObject[]): Html {
@@ -19,7 +14,8 @@ export function parameters(documents: Documents, list: readonly ParameterObject[
   </ul>`;
 }
 
-function attributeList(documents: Documents, schema: Schema, showsRequired: boolean, depth: number): Html {
+/** Renders the attributes of an object, with the attributes of nested objects collapsed below them. */
+export function attributes(documents: Documents, schema: Schema, showsRequired: boolean, depth = 0): Html {
   return html`<ul class="attributes">
     ${Object.entries(schema.properties ?? {}).map(([name, property]) =>
       entry(documents, {
@@ -43,18 +39,19 @@ interface Entry {
 
 function entry(documents: Documents, { name, schema, required, showsRequired = false, depth = 0 }: Entry): Html {
   const nested = nestedSchema(documents, schema);
+  const { description } = [schema, ...inlineOptions(schema)].find((one) => one.description !== undefined) ?? {};
   return html`<li>
     <p class="attribute">
       <code class="name">${name}</code> <span class="type">${typeOf(documents, schema)}</span>
       ${required === true && html`<span class="required">Required</span>`}
     </p>
-    ${schema.description !== undefined && html`<p>${inline(schema.description)}</p>`} ${facts(schema)}
+    ${description !== undefined && html`<p>${inline(description)}</p>`} ${facts(schema)}
     ${
       nested !== undefined &&
       depth < MAX_DEPTH &&
       html`<details>
         <summary>Attributes of <code>${name}</code></summary>
-        ${attributeList(documents, nested, showsRequired, depth + 1)}
+        ${attributes(documents, nested, showsRequired, depth + 1)}
       </details>`
     }
   </li>`;
@@ -67,9 +64,17 @@ function nestedSchema(documents: Documents, schema: Schema): Schema | undefined 
 }
 
 function typeOf(documents: Documents, schema: Schema): string {
-  const types = [schema.type ?? (values(schema).length > 0 ? "string" : "any")].flat();
+  const types = typesOf(documents, schema);
   const named = types.filter((type) => type !== "null").map((type) => nameOf(documents, type, schema));
   return [...named, ...(types.includes("null") ? ["null"] : [])].join(" or ");
+}
+
+/** Returns the types of a schema, or of its options; an enumeration has that of its values. */
+function typesOf(documents: Documents, { type, anyOf, enum: [value] = [] }: Schema): string[] {
+  if (type !== undefined) return [type].flat();
+  if (anyOf !== undefined) return [...new Set(anyOf.flatMap((option) => typesOf(documents, documents.schema(option))))];
+  if (value === undefined) return ["any"];
+  return [typeof value === "number" ? "integer" : "string"];
 }
 
 function nameOf(documents: Documents, type: string, { items, additionalProperties }: Schema): string {
@@ -106,10 +111,12 @@ function choices(list: readonly unknown[]): Html {
 /** The values that a schema allows, or the items of its array. */
 function values(schema: Schema): readonly unknown[] {
   if (schema.items !== undefined && !("$ref" in schema.items)) return values(schema.items);
-  const options = (schema.anyOf ?? []).map((option: Schema | Reference) =>
-    "const" in option ? option.const : undefined,
-  );
-  return schema.enum ?? (schema.const === undefined ? options.filter((value) => value !== undefined) : [schema.const]);
+  if (schema.const !== undefined) return [schema.const];
+  return schema.enum ?? inlineOptions(schema).flatMap(values);
+}
+
+function inlineOptions({ anyOf = [] }: Schema): Schema[] {
+  return anyOf.filter((option): option is Schema => !("$ref" in option));
 }
 
 function codes(list: readonly unknown[]): Html[] {

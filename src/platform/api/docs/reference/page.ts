@@ -250,7 +250,7 @@ function operationSection(documents: Documents, operation: Operation, baseUrl: s
           <p>${inline(success.description)}.</p>
           <details>
             <summary>Attributes of the response</summary>
-            ${attributes(documents, success.schema, { showsRequired: false })}
+            ${attributes(documents, success.schema, false)}
           </details>`
       }
       ${parameterLists(documents, own, ["header"])}
@@ -289,7 +289,7 @@ function commandLink({ operationId, method, path }: Operation): Html | undefined
 function bodySection(documents: Documents, schema: Schema): Html {
   const item = schema.items && documents.schema(schema.items);
   return html`<h3>Body</h3>
-    ${item && html`<p>An array of objects:</p>`} ${attributes(documents, item ?? schema, { showsRequired: true })}`;
+    ${item && html`<p>An array of objects:</p>`} ${attributes(documents, item ?? schema, true)}`;
 }
 
 /** The errors of an operation besides those that any request can get, each with an example. */
@@ -326,7 +326,7 @@ function webhookSection(documents: Documents, operation: Operation, baseUrl: str
       ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["header"])}
       <details>
         <summary>Attributes of the event</summary>
-        ${attributes(documents, body!.schema, { showsRequired: false })}
+        ${attributes(documents, body!.schema, false)}
       </details>
     </div>
     <div class="code">

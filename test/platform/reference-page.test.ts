@@ -330,6 +330,12 @@ test("the CLI accepts every sample command", async () => {
   expect(rejected).toEqual([]);
 });
 
+test("the cURL samples run no program but curl", async () => {
+  const html = (await Promise.all((await pages()).map(textOf))).join("\n");
+  expect(html.match(/curl[^<]*-X POST/)).not.toBeNull();
+  expect(html.match(/\$\(\w+/g)).toBeNull();
+});
+
 /** Undoes the escapes of a page's text. */
 function plain(text: string): string {
   return text.replace(/&#(\d+);/g, (_escape, code) => String.fromCharCode(Number(code)));

@@ -178,7 +178,8 @@ do {
 
 ## Idempotency
 
-Send a new random \`Idempotency-Key\` with each POST, and the same one when you [send the request again](#errors). For ${LIMITS.idempotencySeconds / 3600} hours, the repeated request has no further effect: it returns the first response, with
+Send a new random \`Idempotency-Key\` with each POST, and the same one when you [send the request again](#errors). The cURL samples
+of the operations leave it out. For ${LIMITS.idempotencySeconds / 3600} hours, the repeated request has no further effect: it returns the first response, with
 \`Idempotent-Replayed: true\`.
 
 A key has 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters. With another body it returns 422, while the first request is in progress 409. GET,

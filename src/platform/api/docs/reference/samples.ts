@@ -31,7 +31,6 @@ function curl(operation: Operation, baseUrl: string): string {
   return [
     `curl ${isStream(operation) ? "-N " : ""}${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
-    ...(method === "POST" ? [`-H "Idempotency-Key: $(uuidgen)"`] : []),
     ...(body === undefined ? [] : [`-H "Content-Type: application/json"`, `-d ${shellWord(readable(body.example))}`]),
   ].join(" \\\n  ");
 }

@@ -45,6 +45,20 @@ it("a list keeps its rows and scroll position while objects are created, and sho
   await expect.poll(() => page.evaluate("scrollY")).toBe(0);
 });
 
+it("a list goes on for a reader who is at its end as soon as it is shown", async () => {
+  const page = await board.page.context().newPage();
+  await page.addInitScript(`
+    new MutationObserver((_, observer) => {
+      if (document.querySelectorAll("tbody tr[data-row]").length < 50) return;
+      observer.disconnect();
+      scrollTo(0, document.documentElement.scrollHeight);
+    }).observe(document, { childList: true, subtree: true });
+  `);
+  await page.goto(`${board.platform.baseUrl}/dashboard/sandbox/customers`);
+  await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(51);
+  await page.close();
+});
+
 it("Back and a reload restore the rows, the search and the scroll position of a list", async () => {
   const { page } = board;
   await board.menu("Customers");

@@ -283,6 +283,8 @@ export function PagedTable<Item extends { id: string }>(props: {
       const below = document.documentElement.scrollHeight - innerHeight - scrollY;
       if (hasMore && !foundFew && !isLoading && error === undefined && below < NEAR_END_PIXELS) loadMore();
     };
+    // At the end of the page there is no further scroll event.
+    if (scrollY > 0) onScroll();
     addEventListener("scroll", onScroll);
     return () => removeEventListener("scroll", onScroll);
   });

@@ -226,11 +226,11 @@ describe("service whoami", () => {
   it("lists the profiles if the profile is unknown", async () => {
     const { service } = await signedIn();
     expect(await service(["whoami", "--profile", "shop"])).toMatchObject({
-      exitCode: 1,
+      exitCode: 3,
       stderr: expect.stringContaining("Profiles: default."),
     });
     expect(await service(["whoami", "--profile", "constructor"])).toMatchObject({
-      exitCode: 1,
+      exitCode: 3,
       stderr: expect.stringContaining('Profile "constructor" (from --profile) does not exist'),
     });
   });
@@ -289,7 +289,7 @@ describe("service logout", () => {
       stderr: expect.stringContaining("is not signed in"),
     });
     expect(await service(["logout", "--profile", "zz"])).toMatchObject({
-      exitCode: 1,
+      exitCode: 3,
       stderr: expect.stringContaining('Profile "zz" (from --profile) does not exist\nProfiles: default.'),
     });
   });

@@ -100,7 +100,7 @@ describe("service status", () => {
 
   it("reports wrong settings as the command's own error", async () => {
     const { exitCode, stdout, stderr } = await runCli(["status", "--profile", "missing"], { env: on.platform.env });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(/^Error: Profile "missing"/);
   });
 

@@ -136,6 +136,7 @@ export function assertProfileExists({ value, source, name }: Sourced<string>, se
   const names = Object.keys(settings.profiles);
   throw new UserError(`Profile "${value}" (from ${name}) does not exist`, {
     hint: `${names.length === 0 ? "No profiles are stored yet." : `Profiles: ${names.join(", ")}.`} To create it: service login --profile ${value}`,
+    exitCode: EXIT_CODES.notFound,
     code: "no_profile",
   });
 }

@@ -38,7 +38,9 @@ describe("the screen of service dev", () => {
     const id = await trigger(project, "order.completed");
     await screen.shows(new RegExp(`^❯ [\\d:]{8} {2}200 +order\\.completed +[\\d.]+ m?s +${id}`, "m"));
     await screen.shows(/^app {6}│ received order\.completed at \/webhooks$/m);
-    await screen.shows(/^platform │ [\d:]{8} {2}200 {2}POST {3}\/v1\/orders\/ord_\w+\/complete$/m);
+    await screen.shows(
+      /^platform │ [\d:]{8} {2}200 {2}POST {3}\/v1\/orders\/ord_\w+\/complete\nplatform │ +req_\w+ {2}[\d.]+ ms$/m,
+    );
     await screen.shows("2 received  2 forwarded  0 failed");
     expect(screen.text()).not.toContain("whsec_");
     screen.type("q");

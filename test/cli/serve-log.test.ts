@@ -105,7 +105,7 @@ describe("service serve on a terminal", () => {
       await session.waitFor("Press Ctrl-C to stop");
       const [, url = "", key = ""] = /ready at (\S+)[^]*sandbox +(\S+)/.exec(session.text()) ?? [];
       await apiOf(url, key)("GET", `/v1/customers/${KEY}`);
-      if (args.length === 0) await session.waitFor(/404 {2}GET +\/v1\/customers\/sk_sandbox_… {2}[\d.]+ ms {2}req_/);
+      if (args.length === 0) await session.waitFor(/404 {2}GET +\/v1\/customers\/sk_sandbox_… {2}req_\w+ {2}[\d.]+ ms/);
       session.type(CTRL_C);
       expect(await session.ended).toBe(0);
       expect(session.text()).not.toContain(KEY.slice(-20));

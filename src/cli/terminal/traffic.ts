@@ -27,26 +27,18 @@ export function statusStyle(status: number): "good" | "warn" | "bad" {
   return status >= 500 ? "bad" : status >= 300 ? "warn" : "good";
 }
 
-/** Columns of the time and the status of a request. */
-const START_WIDTH = 15;
-
-/** Returns what the platform did as a line for a person. A request takes one line of this width: the ID goes first. */
+/** Returns what the platform did as a line for a person. */
 export function activityLine(
   activity: Exclude<Activity, { event: "warning" }>,
   milliseconds: number,
   styles: Styles,
-  width = Infinity,
 ): string {
   const dim = (text: string) => styles.dim(text);
   const time = dim(clockTime(milliseconds));
   if (activity.event === "request") {
     const { method, path, status, duration_ms, request_id } = activity;
-    const start = `${method.padEnd(6)} ${withoutCredentials(path)}`;
-    const duration = `  ${duration_ms} ms`;
-    const room = width - START_WIDTH - start.length;
-    const rest = [`${duration}  ${request_id}`, duration, ""].find(({ length }) => length <= room);
-    const shown = rest === undefined ? `${start.slice(0, room - 1)}…` : start;
-    return `${time}  ${colorStatus(status, styles)}  ${shown}${rest ? dim(rest) : ""}`;
+    const request = `${method.padEnd(6)} ${withoutCredentials(path)}`;
+    return `${time}  ${colorStatus(status, styles)}  ${request}  ${dim(`${request_id}  ${duration_ms} ms`)}`;
   }
   if (activity.event === "delivery") {
     const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;

@@ -96,7 +96,13 @@ describe("service listen --fail-on-error", () => {
     await listener.record(({ event, status }) => event === "forwarded" && status === 500);
     openGate();
     expect(await listener.ended).toBe(0);
-    expect(listener.records.at(-1)).toMatchObject({ event: "summary", received: 1, forwarded: 1, failed: 0 });
+    expect(listener.records.at(-1)).toMatchObject({
+      event: "summary",
+      received: 1,
+      forwarded: 1,
+      failed: 0,
+      not_forwarded: 0,
+    });
   });
 
   it("exits with the code of a failed command", async () => {

@@ -72,6 +72,8 @@ describe("a key of service listen", () => {
     await screen.shows("replay the event: press r.");
     const { stdout } = await cli.service(["why", id, "--json", "--jq", ".findings[0].summary"]);
     expect(screen.text().replaceAll(/\s+/g, " ")).toContain(`Cause: ${stdout.trim()}`);
+    screen.type("q");
+    await screen.shows(new RegExp(`Summary  1 received[^]*^  .*why ${id} +# customer\\.created$`, "m"));
   });
 
   it("opens an editor on a restored terminal, and sends the saved event with a new signature", async () => {

@@ -217,9 +217,10 @@ function toRecord(
     case "reset":
       return { ...report, dropped: report.dropped?.length, time };
     case "summary": {
-      const { event, received, filteredOut, forwarded, failed, resolved, dropped, duplicates, p50, p99, chaos } =
-        report;
-      const counts = { received, filtered_out: filteredOut, forwarded, failed, resolved, dropped, duplicates };
+      const { event, received, filteredOut, forwarded, failed, resolved, waiting, dropped, duplicates } = report;
+      const { p50, p99, chaos } = report;
+      const sent = { forwarded, failed, resolved, not_forwarded: waiting };
+      const counts = { received, filtered_out: filteredOut, ...sent, dropped, duplicates };
       const [p50_ms, p99_ms] = [p50, p99].map((duration) => (duration === undefined ? null : round(duration)));
       return { event, ...counts, p50_ms, p99_ms, chaos, time };
     }

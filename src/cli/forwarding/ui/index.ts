@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import type { EnvironmentClock } from "../../environment-time.ts";
 import { FullScreen } from "../../terminal/full-screen.ts";
 import type { Key } from "../../terminal/keys.ts";
+import { printable } from "../../terminal/printable.ts";
 import { graphemes } from "../../terminal/spans.ts";
 import { gapText } from "../lines.ts";
 import type { Display } from "../printer.ts";
@@ -15,6 +16,8 @@ import { Model } from "./model.ts";
 
 /** Minimum time between two frames. */
 const FRAME_MS = 50;
+/** Failed events named below the summary. */
+const MAX_FAILED = 3;
 /** A countdown changes every second even if nothing else does. */
 const TICK_MS = 1_000;
 
@@ -90,6 +93,18 @@ export class ListenUi implements Display {
       return this.#drawSoon();
     }
     print(report);
+    if (report.event === "summary") this.#printFailed();
+  }
+
+  /** Names the latest failed events below the summary, because the list that showed them is gone. */
+  #printFailed(): void {
+    const { output } = this.#options.context;
+    if (this.#model === undefined || !offers(this.#model.feed, "w")) return;
+    const failed = this.#model.history.failed().slice(-MAX_FAILED);
+    if (failed.length > 0) output.line("To explain the latest failures:");
+    for (const { event } of failed) {
+      output.line(output.runnable(`  service why ${printable(event.id)}   # ${printable(event.type)}`));
+    }
   }
 
   warn(text: string): void {

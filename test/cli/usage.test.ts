@@ -87,6 +87,10 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       ["expect", "order.completed", "--timeout", "2s"],
       'Error: Unknown option "--timeout"\nDid you mean --within?\nSee `service expect --help`.\n',
     ],
+    [
+      ["trigger", "payment.failed", "--failure-code", "expired_card"],
+      'Error: Unknown option "--failure-code"\nDid you mean --override failure_code=VALUE?\nSee `service trigger --help`.\n',
+    ],
     [["customers", "get"], "Error: <id> is required\nSee `service customers get --help`.\n"],
     [
       ["customers", "list", "extra"],

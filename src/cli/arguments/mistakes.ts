@@ -61,11 +61,16 @@ function meaningsOf(name: string, command: Command): string[] {
       : `service ${one}`.startsWith(pathOf(command)),
   );
   if (synonyms.length > 0) return synonyms;
+  const field = name.replace(/^--/, "").replaceAll("-", "_");
+  if (options.some(({ long }) => long === "--override") && isField(field)) return [`--override ${field}=VALUE`];
   if (!name.startsWith("-")) return nearest(name, commandNames(command));
   // Dashes occur in every flag, so they are not compared.
   const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
   return nearest(name.replace(/^--/, ""), names).map((long) => `--${long}`);
 }
+
+const isField = (name: string): boolean =>
+  Object.values(RESOURCES).some((resource) => "fields" in resource && Object.hasOwn(resource.fields, name));
 
 function optionsOf(command: Command | null): Option[] {
   return command === null ? [] : [...command.options, ...optionsOf(command.parent)];

@@ -86,12 +86,11 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
     if (plan.total > 0) {
       await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
     } else {
-      output.notice(`No ${nounsOf(kind)} match.`);
-      if (filters.status === "failed") {
-        output.note(
-          "This retries endpoint deliveries only. For listener events, press R in `service listen`, or: service events replay <id>",
-        );
-      }
+      const ofListeners =
+        filters.status === "failed"
+          ? " This covers deliveries to endpoints. For those to listeners, press R in `service listen`, or run `service events replay <id>`."
+          : "";
+      output.notice(`No ${nounsOf(kind)} match.${ofListeners}`);
       if (flags.since !== undefined || flags.until !== undefined) await noteClock(context);
       // Programs get an operation with an ID, as from the API.
       if (!output.json) return;

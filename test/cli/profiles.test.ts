@@ -151,6 +151,7 @@ describe("service profiles", () => {
     expect(await statusOf(token)).toBe(401);
     expect(Object.keys(readStored(dir).profiles)).toEqual(["default"]);
     expect((await service(["whoami"])).stdout).toContain("profile\tdefault\n");
+    expect((await service(["profiles", "delete", "default"])).stdout).toBe("name\tdefault\ndeleted\ttrue\n");
   });
 
   it.each(["use", "delete"])("%s lists the profiles if the name is unknown", async (verb) => {

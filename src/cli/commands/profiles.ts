@@ -2,6 +2,7 @@ import { ENVIRONMENTS } from "../../contract/environments.ts";
 import type { CommandDefinition, Operand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { signOutProfile } from "../credentials/end.ts";
+import { showDeleted } from "../resource/verbs.ts";
 import { DEFAULT_PROFILE, profileNamed, requireProfile, type Settings } from "../settings/profiles.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 
@@ -29,6 +30,16 @@ const PROFILES: ResourceView<ProfileEntry> = {
   fields: ["name", "current", "base_url", "auth_url", "account", "credentials"],
   columns: [NAME, CURRENT, ACCOUNT, SIGNED_IN, { ...BASE_URL, optional: true }],
   details: [NAME, CURRENT, ACCOUNT, SIGNED_IN, BASE_URL, { label: "Auth URL", text: ({ auth_url }) => auth_url }],
+};
+
+const DELETED: ResourceView<{ name: string; deleted: boolean }> = {
+  noun: "deletion",
+  key: "name",
+  fields: ["name", "deleted"],
+  details: [
+    { label: "Name", text: ({ name }) => name },
+    { label: "Deleted", text: ({ deleted }) => String(deleted) },
+  ],
 };
 
 const NAMED: Operand = { arg: "<name>", about: "Name of the profile" };
@@ -63,6 +74,7 @@ export const command: CommandDefinition = {
       name: "delete",
       about: "Revoke the sessions of a profile and delete it",
       args: [NAMED],
+      fields: DELETED,
       examples: ["service profiles delete shop"],
       run: runDelete,
     },
@@ -90,8 +102,7 @@ async function runDelete(context: Context, name: string): Promise<void> {
   const profile = requireProfile(context.settings, name);
   await signOutProfile(context, name, profile);
   await context.updateSettings((settings) => withoutProfile(settings, name));
-  context.output.success(`Deleted profile ${name}`);
-  if (context.output.json) await context.output.document({ name, deleted: true });
+  await showDeleted(context, `Deleted profile ${name}`, { name, deleted: true }, DELETED);
 }
 
 function withoutProfile(settings: Settings, name: string): Settings {

@@ -51,13 +51,9 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry(SESSION, "login", "Sign in", () => import("./commands/login/index.ts")),
   entry(SESSION, "logout", "Sign out", () => import("./commands/logout.ts")),
   entry(SESSION, "whoami", "Show the current account, environment and profile", () => import("./commands/whoami.ts")),
-  entry(
-    SESSION,
-    "status",
-    "Check the platform, clock and credential",
-    async () => ({ command: (await import("./commands/doctor/index.ts")).status }),
-    { hidden: true },
-  ),
+  entry(SESSION, "status", "Check the platform, clock and credential", async () => ({
+    command: (await import("./commands/doctor/index.ts")).status,
+  })),
   entry(SESSION, "doctor", "Diagnose problems", () => import("./commands/doctor/index.ts")),
   entry(SESSION, "profiles", "Manage profiles", () => import("./commands/profiles.ts")),
   entry(SESSION, "config", "Manage settings", () => import("./commands/config.ts")),

@@ -196,7 +196,7 @@ function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {
     return [
       "For help on a command: service help <command>",
-      "Topics: service help environment, exit-codes, formatting or webhooks",
+      "Topics: service help authentication, environment, exit-codes, formatting, project-file or webhooks",
       "Guides: service open docs. API reference: service open api",
       `The guides as files: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),

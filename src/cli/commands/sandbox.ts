@@ -54,7 +54,8 @@ const NAME: Operand = { arg: "<name>", about: "Name of the snapshot" };
 /** `service sandbox`. */
 export const command: CommandDefinition = {
   name: "sandbox",
-  about: "Reset the sandbox, or save and restore snapshots of it. Keys, apps and listeners stay.",
+  about:
+    "Reset the sandbox, or save and restore snapshots of it. Keys, apps and listeners stay, and endpoints unless they are removed.",
   examples: ["service sandbox reset", "service sandbox save empty", "service sandbox restore empty"],
   sandboxOnly: "Live mode is never reset",
   commands: [

@@ -25,7 +25,7 @@ export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> =
     guide: "authentication.md",
     text: `
 Precedence of settings: flag, environment variable, service.yaml, profile,
-default. To see the source of each setting: service whoami
+default. To see the source of each setting: service config list
 
 SERVICE_API_KEY  API key to use instead of the profile's credential
 SERVICE_BASE_URL  URL of the platform's API (default: http://127.0.0.1:4010)
@@ -154,11 +154,9 @@ In a pipe
       without quotes. Commands that print several kinds of lines reject it:
       listen, serve, dev, demo, webhooks capture and webhooks replay
 -q, --quiet
-      IDs only, without notes; with --json, the same JSON. Instead of IDs:
-      - names of objects that have no ID
-      - the failed checks of doctor, status and webhooks check
-      - the cause of why
-      Commands that show a new secret reject it
+      IDs only, without notes; with --json, the same JSON. Objects without an ID
+      are named, doctor, status and webhooks check print the failed checks, and
+      why prints the cause. Commands that show a new secret reject it
 -n, --dry-run
       Prints the requests of a command that changes objects of the platform
       (method, URL and body), and sends none. webhooks send prints the delivery,

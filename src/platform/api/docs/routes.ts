@@ -169,6 +169,11 @@ export function registerGuides(app: FastifyInstance, folder: string): ReadonlySe
       throw new ApiError("not_found", "This guide does not exist. For a list of guides, see /docs/guides/.");
     });
   }
+  for (const file of pages.keys()) {
+    if (!file.endsWith(".html")) continue;
+    const target = `${GUIDES_PATH}/${file}`;
+    app.get(`${DOCS_PATH}/${file.replace(".html", "")}`, async (_request, reply) => reply.redirect(target, 308));
+  }
   const errors = pages.get("errors.html")?.content.toString() ?? "";
   return new Set([...errors.matchAll(/<tr id="(\w+)">/g)].map(([, code]) => code!));
 }

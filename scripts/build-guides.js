@@ -9,6 +9,8 @@ import { commandName, idOf, plain, referenceName, searchEntries, sectionsOf } fr
 const ASSETS = "/dashboard/assets/";
 /** A page with fewer sections has no list of them. */
 const MIN_SECTIONS = 3;
+/** Characters of an example in a line, as `--help` breaks it on a terminal. */
+const EXAMPLE_WIDTH = 76;
 
 /** Writes the pages, what they load, and the index of the search. */
 export async function buildGuides(root, folder) {
@@ -35,7 +37,7 @@ export async function buildGuides(root, folder) {
   for (const name of readdirSync(docs)) if (name.endsWith(".svg")) copyFileSync(join(docs, name), join(folder, name));
   const shared = await contract(root);
   const { OPERATIONS, ERRORS, RESOURCES, kindOfPath } = shared;
-  const { Html, sitePage, missingPage, errorsMenu, highlight, inProject } = shared;
+  const { Html, sitePage, missingPage, errorsMenu, highlight, inProject, exampleLines } = shared;
   const markdown = new MarkdownIt({ highlight: (code, language) => highlight(code, language).text });
   const groups = groupsOf(docs);
   const commands = commandsOf(docs);
@@ -74,7 +76,7 @@ export async function buildGuides(root, folder) {
   );
   for (const [i, page] of [home, ...pages].entries()) {
     const parsed = markdown.parse(page.text, {});
-    const tokens = page.file === "commands.md" ? parsed.flatMap(examplesOf) : parsed;
+    const tokens = page.file === "commands.md" ? parsed.flatMap((token) => examplesOf(token, exampleLines)) : parsed;
     prepare(tokens, page, { anchors, errors: ERRORS, operations, inProject });
     labelCells(tokens);
     const rendered = markdown.renderer.render(tokens, markdown.options, {});
@@ -220,17 +222,18 @@ function codeOf(text) {
 }
 
 /** Returns the examples of a command as a block each, because readers copy one of them. Its comment is its caption. */
-function examplesOf(token) {
+function examplesOf(token, exampleLines) {
   if (token.type !== "fence" || !token.info.startsWith("sh")) return [token];
   return token.content
     .trimEnd()
     .split("\n")
     .flatMap((line) => {
-      const [, typed = line, comment] = /^(.*?) +# (.*)$/.exec(line) ?? [];
+      const { comment, lines } = exampleLines(line, EXAMPLE_WIDTH, false);
       const caption = new token.constructor("html_block", "", 0);
-      if (comment !== undefined) caption.content = `<p class="caption">${escape(comment)}:</p>\n`;
+      if (comment.length > 0)
+        caption.content = `<p class="caption">${escape(comment.join(" ").replace("# ", ""))}:</p>\n`;
       const example = new token.constructor("fence", "code", 0);
-      [example.info, example.content] = [token.info, `${typed}\n`];
+      [example.info, example.content] = [token.info, `${lines.join("\n")}\n`];
       return [caption, example];
     });
 }
@@ -347,6 +350,7 @@ async function contract(root) {
         'export { EVENT_TYPES } from "./src/contract/event-types.ts";',
         'export { RESOURCES, kindOfPath } from "./src/contract/resources.ts";',
         'export { introduction } from "./src/platform/api/openapi/document.ts";',
+        'export { exampleLines } from "./src/cli/terminal/wrap.ts";',
         'export { inProject } from "./src/contract/shell-command.ts";',
         'export { errorsMenu, missingPage, sitePage } from "./src/platform/api/docs/site.ts";',
         'export { Html } from "./src/platform/http/pages/html.ts";',

@@ -2,7 +2,7 @@ import { isAbsolute, join, relative } from "node:path";
 import type { Argument, Command, Help, Option } from "commander";
 import { definitionOf, fieldNamesOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
-import { wrapWords } from "./terminal/wrap.ts";
+import { COMMENTED, exampleLines, wrapWords } from "./terminal/wrap.ts";
 
 const MIN_DESCRIPTION_WIDTH = 28;
 const MAX_WIDTH = 100;
@@ -82,31 +82,6 @@ function columns(pairs: readonly (readonly [term: string, description: string])[
       `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd(),
     ),
   );
-}
-
-const COMMENTED = /^(.*\S)\s+(#.*)$/;
-
-/**
- * Breaks an example before its flags, as a shell accepts it, or between words if that is not enough. Its comment
- * precedes it unless all comments have room next to their examples.
- */
-function exampleLines(example: string, width: number, hasRoom: boolean): { comment: string[]; lines: string[] } {
-  const [, typed = example, comment] = COMMENTED.exec(example) ?? [];
-  if (example.length <= width && (hasRoom || comment === undefined)) return { comment: [], lines: [example] };
-  if (typed.length <= width) return { comment: wrapWords(comment!, width), lines: [typed] };
-  // A flag stays with its value, and quoted text in one piece.
-  const parts = typed.match(/(?:"[^"]*"|'[^']*'|\s(?!-)|[^\s"'])+/g)!;
-  const words = (part: string) => (part.length + 6 > width ? part.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)! : [part]);
-  const lines: string[] = [];
-  for (const part of parts.flatMap(words)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + part.length + 3 <= width) lines[lines.length - 1] = `${last} ${part}`;
-    else lines.push(last === undefined ? part : `    ${part}`);
-  }
-  return {
-    comment: comment === undefined ? [] : wrapWords(comment, width),
-    lines: lines.map((line, at) => (at === lines.length - 1 ? line : `${line} \\`)),
-  };
 }
 
 /** Breaks a line between words. Further lines are indented more than the first one. */

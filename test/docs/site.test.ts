@@ -76,6 +76,8 @@ describe("the guides at /docs/guides", () => {
     ["tutorial.md", "tutorial.html"],
     ["README.md", "index.html"],
     ["README.html", "index.html"],
+    ["../tutorial", "tutorial.html"],
+    ["../commands", "commands.html"],
   ])("redirect %s to %s", async (name, target) => {
     const { status, url } = await fetch(`${platform.baseUrl}/docs/guides/${name}`);
     expect([status, url]).toEqual([200, `${platform.baseUrl}/docs/guides/${target}`]);
@@ -201,6 +203,25 @@ describe("the guides at /docs/guides", () => {
     await example.getByRole("button", { name: "Copy" }).click();
     await example.getByText("Copied").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("npx service-cli serve --ephemeral --port 0\n");
+  });
+
+  inChromium("show no button above code, and break long examples as the help does", async () => {
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const name of ["commands-orders.html", "commands-webhooks.html", "providers.html"]) {
+        await page.goto(`${platform.baseUrl}/docs/guides/${name}`);
+        await page.locator(".block button").first().waitFor();
+        const covered = await page.evaluate(`[...document.querySelectorAll(".block")].filter((block) => {
+          const [code, button] = ["pre", "button"].map((part) => block.querySelector(part).getBoundingClientRect());
+          return code.right > button.left && code.top < button.bottom && button.top < code.bottom;
+        }).length`);
+        expect(covered, `${name} at ${width}`).toBe(0);
+      }
+    }
+    await page.goto(`${platform.baseUrl}/docs/guides/commands-orders.html`);
+    expect(await page.locator(".block pre").allTextContents()).toContainEqual(
+      expect.stringMatching(/ \\\n {4}--customer cus_/),
+    );
   });
 
   inChromium("copy code, and link each heading", async () => {

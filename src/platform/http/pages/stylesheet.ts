@@ -15,7 +15,7 @@ pre {
   background: var(--sunk); border-radius: var(--radius);
 }
 pre, pre code { font-size: 12px; line-height: 18px; }
-.command { margin: 0 0 16px; display: flex; align-items: start; gap: 8px; }
+.command { margin: 0 0 16px; display: flex; gap: 8px; }
 .command span { display: inline-block; max-width: 100%; }
 .command pre { margin: 0; flex: 1; min-width: 0; user-select: all; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { border-top: 1px solid var(--line); margin-top: 32px; padding-top: 16px; }

@@ -118,22 +118,24 @@ function Menu() {
         <div key={title}>
           <p class="nav-title">{title}</p>
           <ul>
-            {links.map(([name, label]) => (
-              <li key={name}>
-                <Link href={hrefOf(name)} current={page === name}>
-                  {label}
-                  {name === "endpoints" && failing > 0 && (
-                    <span
-                      class="failing-count"
-                      title={`${failing} failed ${LIMITS.failingAttempts} attempts in a row, or every attempt in the last hour`}
-                      aria-hidden="true"
-                    >
-                      {failing}
-                    </span>
-                  )}
-                </Link>
-              </li>
-            ))}
+            {links
+              .filter(([name]) => !isLive.value || name !== "clock")
+              .map(([name, label]) => (
+                <li key={name}>
+                  <Link href={hrefOf(name)} current={page === name}>
+                    {label}
+                    {name === "endpoints" && failing > 0 && (
+                      <span
+                        class="failing-count"
+                        title={`${failing} failed ${LIMITS.failingAttempts} attempts in a row, or every attempt in the last hour`}
+                        aria-hidden="true"
+                      >
+                        {failing}
+                      </span>
+                    )}
+                  </Link>
+                </li>
+              ))}
           </ul>
         </div>
       ))}

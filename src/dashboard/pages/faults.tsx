@@ -160,8 +160,8 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
             )}
           </div>
           <div class="side-by-side">
-            <Field label="Requests, in %" name="rate" value={share} onInput={setShare} error={error} />
-            <Field label="Times" name="times" value={times} onInput={setTimes} error={error} hint="Empty: no limit" />
+            <Field label="Share of requests in %" name="rate" value={share} onInput={setShare} error={error} />
+            <Field label="Maximum" name="times" value={times} onInput={setTimes} error={error} hint="Empty: no limit" />
           </div>
         </>
       )}

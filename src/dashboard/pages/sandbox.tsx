@@ -47,6 +47,9 @@ export function SandboxPage() {
   );
 }
 
+/** The result of an advance is shown for so long after its end. */
+const ADVANCE_SHOWN_MILLISECONDS = 900_000;
+
 function Controls() {
   const query = useQuery<TestClock>("/v1/test_clock");
   const snapshots = useQuery<SnapshotList>(SNAPSHOTS);
@@ -59,7 +62,9 @@ function Controls() {
           <>
             <Now clock={clock} />
             <DueLine />
-            {clock.target !== null && <LastAdvance clock={clock} target={clock.target} reload={query.reload} />}
+            {clock.target !== null && environmentNow() < Date.parse(clock.target) + ADVANCE_SHOWN_MILLISECONDS && (
+              <LastAdvance clock={clock} target={clock.target} reload={query.reload} />
+            )}
             <Advance clock={clock} />
           </>
         )}
@@ -227,8 +232,9 @@ function Reset() {
             title={`Reset the sandbox and ${endpoints} its endpoints?`}
             explanation={
               <p>
-                All objects, events, deliveries and logs of the sandbox are removed
-                {endpoints === "keep" ? ". Endpoints, keys" : ", and its endpoints. Keys"}, apps and snapshots stay.
+                All objects, events, deliveries, logs and faults of the sandbox are removed
+                {endpoints === "keep" ? ". Endpoints, keys" : ", and its endpoints. Keys"}, apps and snapshots stay. Its
+                time is real time again.
               </p>
             }
             verb="Reset"

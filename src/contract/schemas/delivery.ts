@@ -97,6 +97,7 @@ export const DELIVERY_FILTERS = [...statusesOf("delivery"), "retrying"] as const
 
 export const DeliveryListQuery = listQuery({
   endpoint: Type.Optional(idOf("webhook_endpoint", "Deliveries to this endpoint")),
+  receiver: Type.Optional(oneOf(["endpoint", "listener"], "Deliveries to endpoints, or to targets of listeners")),
   event: Type.Optional(idOf("event", "Deliveries of this event")),
   status: Type.Optional(
     oneOf(DELIVERY_FILTERS, "Deliveries with this status. `retrying`: pending deliveries with a failed attempt"),

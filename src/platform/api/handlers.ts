@@ -323,11 +323,13 @@ function customHandlers(tools: OperationTools): Handlers {
   };
 }
 
-/** Returns whether a delivery matches what no index has: that it is being retried, and its last response. */
-function matcherOf({ status, code }: DeliveryListQuery): ((delivery: Delivery) => boolean) | undefined {
-  if (status !== "retrying" && code === undefined) return undefined;
-  return ({ attempt_count: attempts, last_status_code: last }) => {
-    if (attempts === 0) return false;
+/** Returns whether a delivery matches what no index has: its receiver, that it is being retried, and its last response. */
+function matcherOf({ receiver, status, code }: DeliveryListQuery): ((delivery: Delivery) => boolean) | undefined {
+  const isOfAttempts = status === "retrying" || code !== undefined;
+  if (receiver === undefined && !isOfAttempts) return undefined;
+  return ({ endpoint, attempt_count: attempts, last_status_code: last }) => {
+    if (receiver !== undefined && (receiver === "listener") !== (endpoint === null)) return false;
+    if (isOfAttempts && attempts === 0) return false;
     if (code === undefined || code === "none") return code === undefined || last === null;
     return code.endsWith("xx") ? Math.trunc((last ?? 0) / 100) === Number(code[0]) : last === Number(code);
   };

@@ -39,6 +39,8 @@ describe("the list of deliveries", () => {
     for (const code of ["200", "2xx", "503", "none"])
       expect(await eventsOf(`endpoint=${bad.id}&code=${code}`)).toEqual([]);
     expect((await platform.api("GET", "/v1/deliveries?code=many")).status).toBe(400);
+    expect(await eventsOf(`endpoint=${bad.id}&receiver=endpoint`)).toEqual(events);
+    expect(await eventsOf("receiver=listener")).toEqual([]);
     expect((await eventsOf("status=pending&limit=6")).slice(0, 6)).toEqual(events);
     expect((await list(`event=${events[0]}`)).data).toHaveLength(2);
     expect((await list(`event=${events[0]}&status=pending`)).data).toMatchObject([{ endpoint: bad.id }]);

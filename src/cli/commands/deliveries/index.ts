@@ -78,6 +78,7 @@ export const command: CommandDefinition = {
     listVerb(DELIVERIES, {
       filters: [
         flag("--endpoint <id>", "Filter by webhook endpoint", { parse: objectId }),
+        flag("--receiver <kind>", "Filter by kind of receiver", { choices: ["endpoint", "listener"] }),
         flag("--event <id>", "Filter by event", { parse: objectId }),
         flag("--status <status>", "Filter by status; retrying is pending after a failed attempt", {
           choices: [...statusesOf("delivery"), "retrying"],

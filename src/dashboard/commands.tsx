@@ -10,7 +10,6 @@ const KEYS = [
   ["/", "Focus the search of this page"],
   ["j / k", "Next or previous row, also on its page"],
   ["Enter", "Show the row next to the list, then its page"],
-  ["e", "Explain what is shown"],
   ["r", "Retry or replay it"],
   ["n", "Show new rows of the list"],
   ["Escape", "Close the row, menu or dialog; go back to the list, or from an explanation"],

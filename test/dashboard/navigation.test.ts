@@ -335,9 +335,8 @@ it("Escape leaves an explanation for the page before it, or for what a link from
   await board.menu("Deliveries");
   await page.locator("tr[data-row]").first().waitFor();
   await board.show(`sandbox/logs/${request.id}`);
-  await page.getByRole("link", { name: "Explain" }).waitFor();
-  await page.keyboard.press("e");
-  await expect.poll(path).toBe(`/dashboard/sandbox/why/${request.id}`);
+  await page.locator(".facts").waitFor();
+  await board.show(`sandbox/why/${request.id}`);
   await page.keyboard.press("Escape");
   await expect.poll(path).toBe(`/dashboard/sandbox/logs/${request.id}`);
   await page.goto(`${platform.baseUrl}/dashboard/sandbox/why/${request.id}`);

@@ -394,12 +394,3 @@ export function Highlighted({ text, marks = [] }: { text: string; marks?: readon
     </>
   );
 }
-
-/** A link to the explanation of an ID. */
-export function WhyLink({ id }: { id: string }) {
-  return (
-    <Link class="button" href={hrefOf("why", id)} shortcut="e">
-      Explain
-    </Link>
-  );
-}

@@ -10,7 +10,7 @@ import { Answer } from "../components/answer.tsx";
 import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
-import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time, WhyLink } from "../components/values.tsx";
+import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time } from "../components/values.tsx";
 import { counted, milliseconds } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf, listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
@@ -180,7 +180,6 @@ function RequestDetail({ id }: { id: string }) {
       back={{ href: hrefOf("logs"), label: "Request log" }}
       id={id}
       isLoaded={log !== undefined}
-      actions={log !== undefined && <WhyLink id={id} />}
     >
       {query.error?.status === 404 ? (
         <Empty icon="logs" title="Request not found">

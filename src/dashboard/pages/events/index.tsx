@@ -93,7 +93,11 @@ function EventList() {
           {[
             ...(shown.length === 0 && (isLoading || error !== undefined)
               ? []
-              : [`${!isSearch && !isComplete ? "newest " : ""}${count(shown.length)}${isSearch ? " found" : ""}`]),
+              : [
+                  isSearch
+                    ? `${count(shown.length)}${isComplete || shown.length === 0 ? "" : "+"} found`
+                    : `${isComplete ? "" : "newest "}${count(shown.length)}`,
+                ]),
             ...(isLoading ? [isSearch ? "searching…" : "loading…"] : []),
           ].join(", ")}
         </span>

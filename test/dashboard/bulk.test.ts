@@ -109,7 +109,7 @@ it("resends everything that an endpoint missed since it began to fail, including
   await dialog.getByText(/^20 deliveries found: 20 waiting/).waitFor();
   await dialog.getByText("Repair the receiver first").waitFor();
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-  await dialog.getByText(/^Its last attempt succeeded (now|\d+ s ago)\.$/).waitFor();
+  await dialog.getByText(/^The last attempt to .* succeeded (now|\d+ s ago)\.$/).waitFor();
   await dialog.getByRole("button", { name: "Retry 20" }).click();
   await expect.poll(() => found("succeeded")).toBe(21);
   await expect.poll(async () => (await endpoint()).health.failing_since).toBeNull();
@@ -290,8 +290,39 @@ it("counts again if the clock is advanced while the dialog is open", async () =>
   await page.getByText("Retrying, 1 attempt failed").waitFor();
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
+  await dialog.getByLabel("Created").selectOption("In the last 24 hours");
   await dialog.getByText("1 delivery found: 1 waiting").waitFor();
   await advanceClock(api, 2 * 86_400);
   await dialog.getByText("No deliveries to retry.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
+});
+
+it("names the cause of each endpoint after a retry to several, unless they share it", async () => {
+  const { page, api } = board;
+  // No other endpoint has something to retry.
+  const { data: others } = (await api("GET", "/v1/webhook_endpoints?limit=100")).body;
+  for (const { id } of others) await api("DELETE", `/v1/webhook_endpoints/${id}`);
+  const subscribe = async (path: string, event: string) =>
+    (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: [event], description: path })).body;
+  status = 503;
+  const { id } = await subscribe("/Billing", "customer.created");
+  await subscribe("/Search", "payment.created");
+  await api("POST", "/v1/customers", { email: "several@example.com" });
+  await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
+  const retrying = async () => (await api("GET", "/v1/deliveries?status=retrying")).body.data.length;
+  await expect.poll(retrying).toBe(2);
+  const outcome = page.getByRole("status", { name: "Retry", exact: true }).last();
+  const retryAll = async () => {
+    await board.show("sandbox/deliveries");
+    await page.getByRole("button", { name: "Retry deliveries" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("checkbox", { name: "Select all" }).check();
+    await dialog.getByRole("button", { name: "Retry 2" }).click();
+  };
+  await retryAll();
+  await outcome.getByText(/0 delivered, 2 (not yet|failed again): 503 Service Unavailable\.$/).waitFor();
+  await api("PATCH", `/v1/webhook_endpoints/${id}`, { url: "http://127.0.0.1:9/" });
+  await retryAll();
+  await outcome.getByText(/\/Search: 503 Service Unavailable/).waitFor();
+  await outcome.getByText(/\/Billing: (?!503)/).waitFor();
 });

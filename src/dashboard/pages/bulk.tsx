@@ -120,7 +120,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   // Kept while the dialog is open: the endpoint may recover meanwhile.
   const [since] = useState(failingSince);
   const isFailing = typeof since === "string";
-  const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : filters === undefined ? "0" : "86400");
+  const [range, setRange] = useState<string>(isFailing ? SINCE_FAILING[0] : "0");
   const { status: shown = "", query = "", created_after: after = "", created_before: before = "" } = filters ?? {};
   const statuses = retriedOf(shown);
   const isRangeSet = after !== "" || before !== "";
@@ -156,12 +156,16 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       isCanceled || pending + failed > 0 ? [id] : [],
     );
   };
+  const nameOf = (id: string) => {
+    const one = endpoints.find((known) => known.id === id);
+    return one === undefined ? id : nameOfEndpoint(one);
+  };
   const { found: missed } = useMissed(endpoint === undefined ? endpoints : []);
   const groups = [...new Set(endpoint === undefined ? found?.map(({ body }) => body.endpoint!) : [])].map((id) => {
     const one = endpoints.find((known) => known.id === id);
     return {
       id,
-      name: one === undefined ? id : nameOfEndpoint(one),
+      name: nameOf(id),
       isFailing: one !== undefined && failsStill(one, statistics),
       own: found!.filter(({ body }) => body.endpoint === id),
     };
@@ -171,7 +175,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const leftOut = [...(missed ?? [])].flatMap(([id, number]) => {
     const { own = [] } = groups.find((group) => group.id === id) ?? {};
     const words = [inWords(own), number > 0 && `${count(number)} missed`].filter(Boolean).join(", ");
-    return words === "" ? [] : [{ id, words, name: nameOfEndpoint(endpoints.find((one) => one.id === id)!) }];
+    return words === "" ? [] : [{ id, words, name: nameOf(id) }];
   });
   // What to choose matters more than the first field.
   useEffect(() => list.current?.querySelector("input")?.focus(), [enabled.length > 0]);
@@ -270,6 +274,16 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                     : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
                   : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
           </p>
+          {waiting.length > 0 && (
+            <p class="soft">
+              {!isWorking
+                ? "Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one."
+                : waiting.length > 1
+                  ? "The last attempt to each of them succeeded."
+                  : successes[0] !== undefined &&
+                    `The last attempt to ${nameOf(waiting[0]!)} succeeded ${pastTime(Date.parse(successes[0]), environmentNow())}.`}
+            </p>
+          )}
           {leftOut.length > 0 && (
             <p class="soft" onClick={({ target }) => (target as HTMLElement).closest("a") !== null && onClose()}>
               Left out, because {leftOut.length === 1 ? "it is" : "they are"} disabled:{" "}
@@ -280,16 +294,6 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                 </>
               ))}
               .
-            </p>
-          )}
-          {waiting.length > 0 && (
-            <p class="soft">
-              {!isWorking
-                ? "Repair the receiver first: a failed retry uses up an attempt and doubles the wait until the next one."
-                : waiting.length > 1
-                  ? "The last attempt to each of them succeeded."
-                  : successes[0] !== undefined &&
-                    `Its last attempt succeeded ${pastTime(Date.parse(successes[0]), environmentNow())}.`}
             </p>
           )}
         </>
@@ -306,7 +310,7 @@ function lastSuccess(id: string, statistics: Statistics | undefined): string | u
 }
 
 /** Returns whether the newest attempt that is known of an endpoint failed. */
-export function failsStill({ id, health }: WebhookEndpoint, statistics: Statistics | undefined): boolean {
+function failsStill({ id, health }: WebhookEndpoint, statistics: Statistics | undefined): boolean {
   const hasFailures = statistics?.failures.some((one) => one.endpoint === id) === true;
   return health.failing_since !== null || (hasFailures && lastSuccess(id, statistics) === undefined);
 }

@@ -4,6 +4,7 @@ import type { Environment } from "../../contract/environments.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { useCall } from "../api/call.ts";
+import { nameOfEndpoint, useEndpoints } from "../api/endpoints.ts";
 import { explainAgain } from "../api/explanation.ts";
 import { useQuery } from "../api/store.ts";
 import { Action } from "../components/action.tsx";
@@ -138,11 +139,15 @@ function Operations(props: {
   );
 }
 
+/** The last failure of each endpoint, by its ID. */
+type Causes = ReadonlyMap<string, string>;
+
 /** How many of the deliveries that were sent again have arrived. Those that could not be are left as well. */
 function Outcome(props: { done: number; failed: number; left: readonly DeliveryBulkRetry[]; since: string }) {
   const { done, failed, left, since } = props;
   const call = useCall();
-  const [rest, setRest] = useState<{ total: number; isOver: boolean; cause: string | undefined }>();
+  const { items: endpoints = [] } = useEndpoints();
+  const [rest, setRest] = useState<{ total: number; isOver: boolean; isShared: boolean; causes: Causes }>();
   useEffect(() => {
     let isCurrent = true;
     const begun = Date.now();
@@ -155,11 +160,15 @@ function Outcome(props: { done: number; failed: number; left: readonly DeliveryB
       // The page must not contradict the outcome.
       await explainAgain();
       const isOver = queue.oldest_due_seconds === 0 && Date.now() - begun > ATTEMPTS_MILLISECONDS;
-      const last = failures
-        .filter(({ endpoint, last_at: at }) => at >= since && left.some((one) => one.endpoint === endpoint))
-        .toSorted((a, b) => b.last_at.localeCompare(a.last_at))[0];
-      const cause = last && outcomeInWords(last.status_code, last.error);
-      if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver, cause });
+      const receivers = new Set(bodies.flatMap(({ endpoint }, index) => (counts[index]!.total > 0 ? [endpoint!] : [])));
+      const causes: Causes = new Map(
+        failures
+          .filter(({ endpoint, last_at: at }) => at >= since && receivers.has(endpoint!))
+          .toSorted((a, b) => a.last_at.localeCompare(b.last_at))
+          .map(({ endpoint, status_code: code, error }) => [endpoint!, outcomeInWords(code, error)]),
+      );
+      const isShared = causes.size === receivers.size && new Set(causes.values()).size === 1;
+      if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver, isShared, causes });
     };
     const readNow = () => void read().catch(() => {});
     readNow();
@@ -172,10 +181,14 @@ function Outcome(props: { done: number; failed: number; left: readonly DeliveryB
   if (rest === undefined) return null;
   const missing = Math.min(done, Math.max(0, rest.total - failed));
   if (missing === 0) return <> {done === 1 ? "It was" : "All were"} delivered.</>;
+  const causes = [...rest.causes].map(([id, cause]) => {
+    const endpoint = endpoints.find((one) => one.id === id);
+    return rest.isShared ? cause : `${endpoint === undefined ? id : nameOfEndpoint(endpoint)}: ${cause}`;
+  });
   return (
-    <span class={rest.isOver || rest.cause !== undefined ? "bad-text" : undefined}>
+    <span class={rest.isOver || causes.length > 0 ? "bad-text" : undefined}>
       {` ${count(done - missing)} delivered, ${count(missing)} ${rest.isOver ? "failed again" : "not yet"}`}
-      {rest.cause !== undefined && `: ${rest.cause}`}.
+      {causes.length > 0 && `: ${[...new Set(causes)].join("; ")}`}.
     </span>
   );
 }

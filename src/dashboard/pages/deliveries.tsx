@@ -54,6 +54,9 @@ const RESPONSES = [
   ["none", "No response"],
 ] as const;
 
+/** The choice of all listeners. */
+const LISTENERS = ["listeners", "Listeners"] as const;
+
 export const Deliveries = listAndPage(DeliveryList, DeliveryDetail);
 
 /** Returns the words of a search for deliveries. */
@@ -73,18 +76,20 @@ function DeliveryList() {
   const kind = OBJECT_KINDS.find((known) => about.startsWith(RESOURCES[known].prefix));
   const events = useEventsAbout(kind && about).found?.events.map(({ id }) => id);
   const query = kind === undefined ? others.query : (events?.join(",") ?? "");
-  const filters = { status, endpoint, code, ...others, query };
+  const isOfListeners = endpoint === LISTENERS[0];
+  const receiver = isOfListeners ? { endpoint: "", receiver: "listener" } : { endpoint };
+  const filters = { status, ...receiver, code, ...others, query };
   const isKnown = kind === undefined || events !== undefined;
   const pages = usePages<Delivery>(isKnown ? "/v1/deliveries" : undefined, filters);
-  const endpoints = (useEndpoints().items ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const);
+  const endpoints = [LISTENERS, ...(useEndpoints().items ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const)];
   // A link may name an endpoint that was deleted.
   const name = endpoints.find(([id]) => id === endpoint)?.[1];
   const isDeleted = endpoint !== "" && name === undefined;
-  const known = endpoints.length === 0 || !isDeleted ? [] : [[endpoint, endpoint] as const];
+  const known = endpoints.length === 1 || !isDeleted ? [] : [[endpoint, endpoint] as const];
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  // Deliveries that were retried or left the list are no longer selected.
   const open = (pages.items ?? []).filter((one) => one.endpoint !== null && one.status !== "succeeded");
-  const selected = open.filter((one) => chosen.has(one.id));
+  // Deliveries that left the list are no longer selected.
+  const selected = (pages.items ?? []).filter((one) => chosen.has(one.id));
   const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
   return (
     <ListPage
@@ -115,7 +120,7 @@ function DeliveryList() {
           />
         ) : kind !== undefined ? (
           open.length > 0 && <RetryEach class="" deliveries={open} label={`Retry ${count(open.length)}`} />
-        ) : (
+        ) : isOfListeners ? null : (
           <RetryDeliveries
             {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
             filters={filters}
@@ -143,7 +148,7 @@ function DeliveryList() {
                   </Link>
                 </p>
               </>
-            ) : endpoint === "" || name === undefined ? (
+            ) : endpoint === "" || isOfListeners || name === undefined ? (
               <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
             ) : (
               <NothingSent endpoint={endpoint} name={name} />
@@ -203,13 +208,9 @@ interface Selection {
   onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/** A box for each delivery that can be retried, and one for all of them. */
-function choiceColumn(
-  { chosen, onChoose }: Selection,
-  deliveries: readonly Delivery[],
-  canRetry: (delivery: Delivery) => boolean,
-): Column<Delivery> {
-  const ids = deliveries.filter(canRetry).map(({ id }) => id);
+/** A box for each delivery, and one for all of them. */
+function choiceColumn({ chosen, onChoose }: Selection, deliveries: readonly Delivery[]): Column<Delivery> {
+  const ids = deliveries.map(({ id }) => id);
   const areAll = ids.length > 0 && ids.every((id) => chosen.has(id));
   const toggle = (id: string) => {
     const others = new Set(chosen);
@@ -220,11 +221,10 @@ function choiceColumn(
     label: "Selected",
     from: "tablet",
     isTime: true,
-    isFor: canRetry,
     head: (
       <input
         type="checkbox"
-        aria-label="Select all deliveries that can be retried"
+        aria-label="Select all deliveries"
         checked={areAll}
         onChange={() => onChoose(new Set(areAll ? [] : ids))}
       />
@@ -267,10 +267,8 @@ export function DeliveryTable(props: {
   const events = isOfEvent ? [] : (props.pages.items ?? []).map(({ event }) => event);
   const aboutOf = useAbout(events);
   const ownerOf = useOwners(events.map((event) => aboutOf(event)?.reference ?? null));
-  const canRetry = ({ status, endpoint }: Delivery) =>
-    status !== "succeeded" && known.get(endpoint ?? "")?.status === "enabled";
   const columns: Column<Delivery>[] = [
-    ...(props.selection === undefined ? [] : [choiceColumn(props.selection, props.pages.items ?? [], canRetry)]),
+    ...(props.selection === undefined ? [] : [choiceColumn(props.selection, props.pages.items ?? [])]),
     {
       label: "Time",
       isTime: true,
@@ -297,7 +295,7 @@ export function DeliveryTable(props: {
       : [
           {
             label: "Object",
-            from: "tablet",
+            from: "desktop",
             isLong: true,
             cell: ({ event }) => {
               const about = aboutOf(event);
@@ -343,7 +341,7 @@ export function DeliveryTable(props: {
     },
     {
       label: "Next attempt",
-      from: "tablet",
+      from: "desktop",
       isNumber: true,
       isFor: ({ next_attempt: next }) => next !== null,
       cell: (delivery) => <NextAttempt delivery={delivery} />,

@@ -82,14 +82,17 @@ export function DeliveryDetail({ id }: { id: string }) {
             <Card title="Details">
               <Facts
                 rows={[
-                  ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
+                  [
+                    delivery.endpoint === null ? "Listener" : "Endpoint",
+                    <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />,
+                  ],
                   ...(explanation === undefined ? [] : originOf(explanation.chain)),
                 ]}
               />
             </Card>
             <Attempts
               delivery={delivery}
-              url={endpoint.data?.url}
+              url={endpoint.data?.url ?? delivery.target ?? undefined}
               name={endpoint.data === undefined ? "the endpoint" : nameOfEndpoint(endpoint.data)}
             />
           </Below>
@@ -106,8 +109,8 @@ function stampOf(delivery: Delivery | undefined): string {
 }
 
 function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | undefined; isDeleted: boolean }) {
-  const { endpoint: id, listener } = props.delivery;
-  if (id === null) return <>Listener {listener}</>;
+  const { endpoint: id, listener, target } = props.delivery;
+  if (id === null) return <>{target ?? listener}</>;
   if (props.isDeleted) {
     return (
       <>
@@ -247,7 +250,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
         </details>
       )}
       {wasSent && (
-        <div class="columns uneven">
+        <div class="columns">
           <details open={props.isLast}>
             <summary>Response</summary>
             {code === null ? (
@@ -273,7 +276,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
             <Raw
               label={`Request of attempt ${last}`}
               text={message(
-                `POST ${url ?? "(URL of the listener or of a deleted endpoint)"}`,
+                `POST ${url ?? "(URL of a deleted endpoint)"}`,
                 sent,
                 body ?? (isExpired ? "(the event was removed after 30 days)" : "…"),
               )}

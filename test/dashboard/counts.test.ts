@@ -80,10 +80,9 @@ it("the overview, the list and the page call an endpoint working again alike, af
   const state = `Works again, ${LIMITS.failingAttempts} waiting`;
   await board.show("sandbox");
   await page.getByRole("row").filter({ hasText: "Warehouse" }).getByText(state).waitFor();
-  await page
-    .getByLabel("Summary")
-    .getByText(`All endpoints work again. ${LIMITS.failingAttempts} deliveries are waiting.`)
-    .waitFor();
+  const summary = page.getByLabel("Summary");
+  await summary.getByText("All endpoints work again.").waitFor();
+  await summary.getByText(`${LIMITS.failingAttempts} deliveries are waiting.`).waitFor();
   await board.show("sandbox/endpoints");
   await page.getByRole("row").filter({ hasText: "Warehouse" }).locator("td.from-tablet").getByText(state).waitFor();
   await board.show(`sandbox/endpoints/${id}`);

@@ -54,7 +54,8 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   await page.locator(".answer").getByText(lost).waitFor();
   isBroken = false;
   await board.show("sandbox");
-  await page.getByRole("button", { name: /^Retry 2 failed deliveries/ }).click();
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
+  await page.getByRole("checkbox", { name: /^Billing/ }).check();
   await page.getByRole("dialog").getByRole("button", { name: "Retry 2" }).click();
   await expect.poll(failed).toBe(0);
   await page.getByRole("row").filter({ hasText: "Billing" }).getByText("Healthy").waitFor();
@@ -243,4 +244,33 @@ it("does not move what is shown when the rest of a page becomes known", async ()
     expect(await page.evaluate("window.moved"), path).toBeLessThan(0.05);
     await page.unrouteAll({ behavior: "ignoreErrors" });
   }
+});
+
+it("failed deliveries to listeners are counted and listed, with their URL", async () => {
+  const { page, platform, api } = board;
+  isBroken = true;
+  const url = `${receiver.url}/never`;
+  const env = {
+    SERVICE_BASE_URL: platform.baseUrl,
+    SERVICE_API_KEY: platform.sandboxKey,
+    SERVICE_CONFIG_DIR: createConfigDir(),
+  };
+  const listener = await spawnListener(env, ["--forward-to", url, "--retries", "0"]);
+  await order();
+  const failed = async (query: string) => (await api("GET", `/v1/deliveries?status=failed${query}`)).body.data;
+  await expect.poll(async () => (await failed("&receiver=listener")).length).toBe(1);
+  await listener.kill();
+  const all = (await failed("")).length;
+  await board.restart();
+  await board.show("sandbox");
+  const words = all === 1 ? "1 failed delivery now" : `${all} failed deliveries now`;
+  await page.getByRole("link", { name: words }).waitFor();
+  await page.getByRole("link", { name: "1 failed, Listeners" }).click();
+  await page.getByRole("row").filter({ hasText: "/never" }).waitFor();
+  expect(await page.locator("tr[data-row]").count()).toBe(1);
+  expect(await page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("Listeners");
+  const [{ id }] = await failed("&receiver=listener");
+  await board.show(`sandbox/deliveries/${id}`);
+  await page.locator(".facts").getByText(url).waitFor();
+  await page.getByLabel("Request of attempt 1").getByText(`POST ${url}`).waitFor();
 });

@@ -20,10 +20,15 @@ import { isTimeout, outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { EndpointDialog } from "../endpoints/dialogs.tsx";
 
+type Counts = Pick<StatisticsEndpoint, "endpoint" | "attempts" | "failed" | "pending" | "failed_deliveries">;
+
+/** Of all listeners, as a filter of deliveries names them. */
+const NO_COUNTS = { endpoint: "listeners", attempts: 0, failed: 0, pending: 0 };
+
 /** The standing of an endpoint. All listeners together have none. */
 export interface Standing {
   endpoint: WebhookEndpoint | undefined;
-  counts: StatisticsEndpoint | undefined;
+  counts: Counts | undefined;
   failures: readonly StatisticsFailure[];
   /** How many events it missed since it was disabled; undefined until they are counted. */
   missed: number | undefined;
@@ -39,8 +44,10 @@ export function useStandings(
   endpoints: readonly WebhookEndpoint[] | undefined,
   missed: ReadonlyMap<string, number> | undefined,
 ): Standing[] {
+  const toListeners = { receiver: "listener", status: "failed", limit: LIMITS.maxPageSize };
+  const listeners = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", toListeners)).data?.data.length;
   const of = (recoveries: readonly Event[]) =>
-    statistics === undefined ? [] : standingsOf(statistics, recoveries, endpoints, missed);
+    statistics === undefined ? [] : standingsOf(statistics, recoveries, listeners, endpoints, missed);
   const standings = of([]);
   const isAsked = standings.some(({ endpoint, state }) => endpoint !== undefined && state === "slow");
   const query = { type: "webhook_endpoint.recovered", limit: LIMITS.maxPageSize };
@@ -53,11 +60,12 @@ function standingsOf(
   statistics: Statistics,
   /** The reports that endpoints work again, newest first. */
   recoveries: readonly Event[],
+  /** How many deliveries to listeners failed. */
+  listeners = 0,
   endpoints: readonly WebhookEndpoint[] = [],
   missed?: ReadonlyMap<string, number>,
 ): Standing[] {
   const failuresOf = (id: string | null) => statistics.failures.filter(({ endpoint }) => endpoint === id);
-  const listeners = failuresOf(null);
   const found = endpoints.map((endpoint) => {
     const counts = statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
     const failures = failuresOf(endpoint.id);
@@ -65,16 +73,15 @@ function standingsOf(
     const isBack = counts !== undefined && isRecoveryReported(reported, counts, failures);
     return { ...standingOf(endpoint, counts, failures, isBack), missed: missed?.get(endpoint.id) };
   });
-  if (listeners.length > 0) {
-    const failed = listeners.reduce((total, failure) => total + failure.count, 0);
-    const text = `${count(failed)} failed`;
+  const attempts = failuresOf(null).reduce((total, failure) => total + failure.count, 0);
+  if (attempts + listeners > 0) {
     found.push({
       endpoint: undefined,
-      counts: undefined,
-      failures: listeners,
+      counts: { ...NO_COUNTS, failed_deliveries: listeners },
+      failures: failuresOf(null),
       missed: undefined,
-      state: "slow",
-      text,
+      state: listeners > 0 ? "undelivered" : "slow",
+      text: attempts > 0 ? `${counted(attempts, "attempt")} failed` : "Not delivered",
       rank: 4,
     });
   }
@@ -176,7 +183,7 @@ export function EndpointTable(props: {
             cell: (standing) => (
               <>
                 {standing.endpoint === undefined ? (
-                  <Link href={hrefOf("deliveries")}>Listeners</Link>
+                  <Link href={hrefOf("deliveries", "", { endpoint: NO_COUNTS.endpoint })}>Listeners</Link>
                 ) : (
                   <Link href={hrefOf("endpoints", standing.endpoint.id)}>{nameOfEndpoint(standing.endpoint)}</Link>
                 )}
@@ -210,18 +217,12 @@ export function EndpointTable(props: {
             label: "Not delivered",
             isNumber: true,
             cell: ({ endpoint, counts, missed }) =>
-              endpoint && counts && <NotDelivered endpoint={endpoint} counts={counts} missed={missed} />,
+              counts && <NotDelivered endpoint={endpoint} counts={counts} missed={missed} />,
           },
           {
             label: "Actions",
             cell: ({ endpoint, counts, rank }) =>
-              endpoint === undefined ? (
-                <span class="row-actions">
-                  <Link class="button small" href={hrefOf("deliveries")} label="Deliveries of listeners">
-                    Deliveries
-                  </Link>
-                </span>
-              ) : (
+              endpoint && (
                 <RowActions endpoint={endpoint} counts={counts} isTroubled={rank >= TROUBLE} onChange={onChange} />
               ),
           },
@@ -233,14 +234,15 @@ export function EndpointTable(props: {
 
 /** How many deliveries of an endpoint wait, how many failed for good, and how many events it missed while disabled. */
 export function NotDelivered(props: {
-  counts: StatisticsEndpoint;
-  endpoint: WebhookEndpoint;
+  counts: Counts;
+  /** Undefined for listeners. */
+  endpoint: WebhookEndpoint | undefined;
   missed: number | undefined;
 }) {
   const { counts, endpoint: of } = props;
   const { endpoint, pending, failed_deliveries: failed } = counts;
-  const name = nameOfEndpoint(of);
-  const missed = of.status === "disabled" && <Missed endpoint={of} found={props.missed} />;
+  const name = of === undefined ? "Listeners" : nameOfEndpoint(of);
+  const missed = of?.status === "disabled" && <Missed endpoint={of} found={props.missed} />;
   const link = (status: "pending" | "failed", number: number, words: string) =>
     number > 0 && (
       <Link
@@ -329,7 +331,7 @@ function Cause({ standing: { state, failures }, last }: { standing: Standing; la
 
 function RowActions(props: {
   endpoint: WebhookEndpoint;
-  counts: StatisticsEndpoint | undefined;
+  counts: Counts | undefined;
   isTroubled: boolean;
   onChange: () => void;
 }) {

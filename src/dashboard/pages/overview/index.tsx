@@ -1,17 +1,17 @@
-import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
+import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/sandbox.ts";
 import { inProject } from "../../../contract/shell-command.ts";
 import { counted } from "../../../contract/words.ts";
 import { countedFailed, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
-import { nameOfEndpoint, shortNameOf, useEndpoints } from "../../api/endpoints.ts";
+import { shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { atMost, count, duration, percent } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { failsStill, RetryDeliveries, retryLabel } from "../bulk.tsx";
+import { RetryDeliveries } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
@@ -40,13 +40,8 @@ export function Overview() {
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
-  const [only] = failing.length === 1 ? failing : [];
-  // A disabled endpoint gets nothing; one that still fails, what is chosen in the dialog.
+  const lost = failedOf(standings);
   const enabled = standings.filter(({ endpoint }) => endpoint?.status === "enabled");
-  const working = enabled.filter(({ endpoint }) => !failsStill(endpoint!, present));
-  const retried = only === undefined ? working : [only];
-  const failed = failedOf(retried.map(({ counts }) => counts));
-  const waiting = retried.reduce((sum, { counts }) => sum + (counts?.pending ?? 0), 0);
   return (
     <Page
       title="Overview"
@@ -65,13 +60,10 @@ export function Overview() {
               Why {shortNameOf(failing[0].endpoint)} fails
             </Link>
           )}
-          {(failedOf(enabled.map(({ counts }) => counts)) > 0 || failing.some((one) => waitingOf(one) > 0)) && (
+          {(failedOf(enabled) > 0 || failing.some((one) => waitingOf(one) > 0)) && (
             <RetryDeliveries
               // A retry before the cause is repaired only uses up an attempt.
               class={failing.length > 0 ? "" : "primary"}
-              label={`${retryLabel({ pending: waiting, failed_deliveries: failed })}${only?.endpoint === undefined ? "" : ` to ${shortNameOf(only.endpoint)}`}`}
-              endpoint={only?.endpoint && { id: only.endpoint.id, name: nameOfEndpoint(only.endpoint) }}
-              failingSince={only?.endpoint?.health.failing_since}
             />
           )}
         </>
@@ -83,7 +75,7 @@ export function Overview() {
           <>
             {progress && <QuickStart progress={progress} />}
             <RunningOperations />
-            <Figures {...data} />
+            <Figures {...data} lost={lost} />
             <Listeners statistics={data} />
             <Card
               title="Endpoints"
@@ -136,90 +128,73 @@ function othersInWords(rest: readonly Standing[]): string {
 }
 
 /** Returns how many deliveries failed for good. */
-function failedOf(counts: readonly (StatisticsEndpoint | undefined)[]): number {
-  return counts.reduce((sum, one) => sum + (one?.failed_deliveries ?? 0), 0);
+function failedOf(standings: readonly Standing[]): number {
+  return standings.reduce((sum, { counts }) => sum + (counts?.failed_deliveries ?? 0), 0);
 }
 
-/** The state of everything in a sentence. */
+/** The state of everything in a sentence, and the rest below it. */
 function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
   const { standings, statistics, period } = props;
   const { totals, queue } = statistics;
-  const failed = failedOf(standings.map(({ counts }) => counts));
+  const failed = failedOf(standings);
   const failing = standings.filter(({ state }) => state === "failing");
-  const disabled = standings.filter((one) => one.endpoint?.status === "disabled" && lostOf(one) > 0);
+  const disabled = standings.filter((one) => one.endpoint?.status === "disabled" && (one.missed ?? 0) > 0);
+  const missed = disabled.reduce((sum, one) => sum + one.missed!, 0);
   const slow = standings.filter(({ state }) => state === "slow");
   const isNamed = failing.length + disabled.length + slow.length <= MAX_NAMED;
-  const inWords = (some: readonly Standing[], one: string, several: string) => {
-    const names = some.map(({ endpoint }) => (endpoint ? shortNameOf(endpoint) : "A listener"));
-    const subject = isNamed ? names.join(" and ") : counted(some.length, "endpoint");
-    return `${subject} ${some.length === 1 ? one : several}`;
+  const inWords = (some: readonly Standing[], one: string, several = one) => {
+    const endpoints = some.flatMap(({ endpoint }) => endpoint ?? []);
+    const names = isNamed
+      ? endpoints.map(shortNameOf)
+      : endpoints.length > 0
+        ? [counted(endpoints.length, "endpoint")]
+        : [];
+    const listeners = endpoints.length < some.length ? [names.length > 0 ? "a listener" : "A listener"] : [];
+    return `${[...names, ...listeners].join(" and ")} ${some.length === 1 ? one : several}`;
   };
-  const rest =
-    totals.attempts === 0
-      ? `Nothing was sent in the ${period}.`
-      : totals.failed === 0
-        ? `No attempts failed in the ${period}.`
-        : slow.length === 0
-          ? `All endpoints work again.${queue.pending > 0 ? ` ${waits(queue.pending)}.` : ""}`
-          : "";
+  const slowly = slow.length > 0 && inWords(slow, "failed some of the time");
+  const rest = [
+    failing.length > 0 && slowly,
+    queue.pending > 0 && waits(queue.pending),
+    failed > 0 && `${countedFailed(failed, "")}failed`,
+    disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}: ${counted(missed, "event")} missed`,
+  ].filter(Boolean);
   return (
     <section class="answer" aria-label="Summary">
       <p>
         {failing.length > 0 ? (
-          <>
-            <em>{inWords(failing, "is failing.", "are failing.")}</em> {queue.pending > 0 && `${waits(queue.pending)}.`}
-          </>
+          <em>{inWords(failing, "is failing", "are failing")}.</em>
+        ) : totals.attempts === 0 ? (
+          `Nothing was sent in the ${period}.`
+        ) : totals.failed === 0 ? (
+          `No attempts failed in the ${period}.`
         ) : (
-          rest
-        )}{" "}
-        {failed > 0 && `${countedFailed(failed, "")}failed.`}{" "}
-        {slow.length > 0 && inWords(slow, "failed some of the time.", "failed some of the time.")}
+          `${slowly || "All endpoints work again"}.`
+        )}
       </p>
-      <p class="evidence">
-        {disabled.length > 0
-          ? `${inWords(disabled, "is disabled", "are disabled")}: ${lossInWords(disabled)}.`
-          : "\u00a0"}
-      </p>
+      <p class="evidence">{rest.length > 0 ? `${rest.join(". ")}.` : "\u00a0"}</p>
     </section>
   );
 }
 
-/** Returns what disabled endpoints did not get: no retry sends it. */
-function lossInWords(disabled: readonly Standing[]): string {
-  const failed = failedOf(disabled.map(({ counts }) => counts));
-  const missed = disabled.reduce((sum, one) => sum + lostOf(one), 0) - failed;
-  const parts = [
-    failed > 0 && `${counted(failed, "delivery", "deliveries")} failed`,
-    missed > 0 && `${counted(missed, "event")} missed`,
-  ];
-  return parts.filter(Boolean).join(", ");
-}
-
-function Figures({ totals, queue, minutes, endpoints }: Statistics) {
+function Figures({ totals, queue, minutes, lost }: Statistics & { lost: number }) {
   // The sandbox's time jumps while it advances.
   const { data: clock } = useQuery<TestClock>(environment.value === "sandbox" ? "/v1/test_clock" : undefined);
-  const lost = failedOf(endpoints);
-  const created = { created_after: minutes[0]?.at ?? "" };
   const { events, attempts, succeeded } = totals;
   const overdue = queue.oldest_due_seconds;
   if (events + attempts + queue.pending + lost === 0) return null;
   return (
     <dl class="figures">
-      <Figure label={events === 1 ? "event" : "events"} value={count(events)} href={hrefOf("events", "", created)} />
       <Figure
-        label={attempts === 1 ? "attempt" : "attempts"}
-        value={count(attempts)}
-        href={hrefOf("deliveries", "", created)}
+        label={events === 1 ? "event" : "events"}
+        value={count(events)}
+        href={hrefOf("events", "", { created_after: minutes[0]?.at ?? "" })}
       />
-      <Figure
-        label="succeeded"
-        value={percent(succeeded, attempts)}
-        href={hrefOf("deliveries", "", { status: "retrying" })}
-      />
+      <Figure label={attempts === 1 ? "attempt" : "attempts"} value={count(attempts)} />
+      <Figure label="succeeded" value={percent(succeeded, attempts)} />
       <Figure
         label={`median${totals.latency_p95_ms === null ? "" : `, p95 ${atMost(totals.latency_p95_ms)}`}`}
         value={atMost(totals.latency_p50_ms)}
-        href={hrefOf("deliveries", "", { status: "succeeded", ...created })}
       />
       <Figure
         isNow
@@ -239,15 +214,19 @@ function Figures({ totals, queue, minutes, endpoints }: Statistics) {
   );
 }
 
-function Figure(props: { label: string; value: string; href: string; /** Not of the range. */ isNow?: boolean }) {
+function Figure(props: { label: string; value: string; href?: string; /** Not of the range. */ isNow?: boolean }) {
   const { label, value, href, isNow } = props;
   return (
     <div class={isNow ? "now" : undefined}>
       <dt>{label}</dt>
       <dd>
-        <Link href={href} label={`${value} ${label}`}>
+        {href === undefined ? (
           <strong>{value}</strong>
-        </Link>
+        ) : (
+          <Link href={href} label={`${value} ${label}`}>
+            <strong>{value}</strong>
+          </Link>
+        )}
       </dd>
     </div>
   );

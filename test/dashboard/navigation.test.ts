@@ -45,7 +45,7 @@ it("a list keeps its rows and scroll position while objects are created, and sho
   await expect.poll(() => page.evaluate("scrollY")).toBe(0);
 });
 
-it("a list goes on for a reader who is at its end as soon as it is shown", async () => {
+it("a list loads more rows if its reader is at the end as soon as it appears", async () => {
   const page = await board.page.context().newPage();
   await page.addInitScript(`
     new MutationObserver((_, observer) => {

@@ -14,11 +14,12 @@ import { exampleOf, lastAttempted } from "./attempts.ts";
 import { type Missing, NOTHING } from "./missing.ts";
 import { changesIn, type EndpointChange, isDisabling } from "./endpoint-change.ts";
 import { faultOf, KEY_ERRORS, type RequestParts } from "./request.ts";
+import { unsentTo } from "./unsent.ts";
 
 /** Deliveries that are shown with their attempts. */
 const MAX_DELIVERIES = 20;
-/** Deliveries whose outcomes are read. */
-const MAX_LISTED = 100;
+/** Deliveries whose outcomes are read, and events of a subscription. */
+export const MAX_LISTED = 100;
 /** The newest deliveries of an endpoint that are shown. */
 const NEWEST = 5;
 const OTHER_EVENTS = 10;
@@ -56,6 +57,8 @@ export interface Chain extends RequestParts, Pick<Missing, "id" | "kind" | "isLi
   outage: Event | undefined;
   /** When the next attempt to the endpoint is due. */
   nextAttempt: string | undefined;
+  /** Events that the endpoint was not sent since it was disabled: of each subscription, at most the newest `MAX_LISTED`. */
+  unsent: readonly ListedEvent[];
   operation: BulkOperation | undefined;
   /** Set if nothing remains of the ID. */
   missing: Missing | undefined;
@@ -141,7 +144,7 @@ class ChainReader {
     const [event, ...otherEvents] = isEndpoint ? [] : events;
     const [causing, current, clock, listed] = await Promise.all([
       request ?? this.#optional<RequestLogDetail>("request", event?.request.id),
-      subject ?? this.#optional<SomeObject>(objectKind(event), objectId(event)),
+      subject ?? this.#optional<SomeObject>(kindOfId(objectId(event) ?? ""), objectId(event)),
       this.#clock(),
       event === undefined ? [] : this.#listDeliveries({ event: event.id }, MAX_LISTED),
     ]);
@@ -254,13 +257,14 @@ class ChainReader {
 
   async #ofEndpoint(endpoint: WebhookEndpoint, clock: TestClock | undefined) {
     const { id } = endpoint;
-    const [statistics, recovery, outage, newest, failed, succeeded] = await Promise.all([
+    const [statistics, recovery, outage, newest, failed, succeeded, unsent] = await Promise.all([
       this.#statistics({ endpoint: id }),
       this.#about(id, "webhook_endpoint.recovered", 1),
       this.#about(id, "webhook_endpoint.failing", 1),
       this.#listDeliveries({ endpoint: id }, NEWEST),
       this.#listDeliveries({ endpoint: id, status: "failed" }, MAX_LISTED),
       this.#listDeliveries({ endpoint: id, status: "succeeded" }, MAX_LISTED),
+      unsentTo(endpoint, (path, query) => this.#allowed(() => this.#list(path, query, MAX_LISTED))),
     ]);
     const pending = statistics === undefined ? [] : await this.#attempted(id, statistics);
     const candidates = [...newest, ...pending, ...failed];
@@ -283,6 +287,7 @@ class ChainReader {
       recovery: recovery[0],
       outage: outage[0],
       nextAttempt: candidates.flatMap(({ next_attempt: at }) => at ?? []).toSorted()[0],
+      unsent,
     };
   }
 
@@ -424,8 +429,4 @@ function pathOfKind(kind: IdKind): string {
 function objectId(event: Event | undefined): string | undefined {
   const id = event?.data.object["id"];
   return typeof id === "string" ? id : undefined;
-}
-
-function objectKind(event: Event | undefined): IdKind | undefined {
-  return kindOfId(objectId(event) ?? "");
 }

@@ -9,7 +9,7 @@ import { attemptEvidence, attemptsOf, countsByResult, exampleOf, isReal, lastAtt
 import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import { type Cause, pauseAfter } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
-import type { Chain } from "./chain.ts";
+import { type Chain, MAX_LISTED } from "./chain.ts";
 import { ofDelivery } from "./deliveries.ts";
 import { afterRepair, disabled } from "./disabled.ts";
 import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
@@ -38,18 +38,21 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const evidence = gone === undefined ? null : attemptEvidence(attemptsOf(gone), time);
     const finding = disabled(endpoint, chain, time, statistics?.queue.pending ?? 0);
     const lost = statistics?.endpoints.find(({ endpoint: id }) => id === endpoint.id)?.failed_deliveries ?? 0;
-    const replay = replayOfMissed(endpoint, statistics, finding);
+    const unsent = chain.unsent.length;
+    const losses = [
+      lost > 0 && `${counted(lost, "delivery", "deliveries")} failed`,
+      unsent > 0 &&
+        `${unsent < MAX_LISTED ? "" : "at least "}${counted(unsent, "event")} ${unsent === 1 ? "was" : "were"} not sent`,
+    ].filter(Boolean);
     const broken = failureOf(endpoint, chain, time);
-    const advised = { ...finding, ...replay, ...(broken && { action: afterRepair(broken, lowered(replay.action!)) }) };
-    const hasMissed = replay.fix !== finding.fix;
+    const enable = broken === undefined ? finding.action! : afterRepair(broken, lowered(finding.action!));
+    const replay = unsent > 0 && replayMissed(endpoint, Date.parse(endpoint.disabled_at!));
     return {
-      ...advised,
+      ...finding,
+      summary: [finding.summary, losses.join(" and ")].filter(Boolean).join("; "),
       evidence: evidence ?? [broken?.evidence, finding.evidence].filter(Boolean).join(". "),
-      ...(lost > 0 && {
-        summary: `${finding.summary}; ${counted(lost, "delivery", "deliveries")} failed${hasMissed ? ", and events since then were not sent" : ""}`,
-        action: `${advised.action}, then retry what failed`,
-        fix: `${advised.fix} && ${retryFailed(endpoint)}`,
-      }),
+      action: `${enable}${unsent > 0 ? ", and replay what it missed" : ""}${lost > 0 ? ", then retry what failed" : ""}`,
+      fix: [finding.fix, replay, lost > 0 && retryFailed(endpoint)].filter(Boolean).join(" && "),
     };
   }
   if (statistics === undefined) return undefined;
@@ -78,22 +81,6 @@ const lowered = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 /** Returns true if the endpoint failed before the counted time, and was reported to work again within it. */
 function hasJustRecovered({ recovery, outage, now }: Chain): boolean {
   return outage !== undefined && recovery !== undefined && now - Date.parse(recovery.created) <= HOUR_MILLISECONDS;
-}
-
-/** Returns the advice for a disabled endpoint, which also replays what it missed, if it missed something. */
-function replayOfMissed(
-  endpoint: WebhookEndpoint,
-  statistics: Statistics | undefined,
-  { action, fix }: Finding,
-): Pick<Finding, "action" | "fix"> {
-  const { disabled_at: since, events } = endpoint;
-  const hasMissed = ({ type, last_at: at }: Happened) =>
-    since !== null && at > since && !isOfEndpoint(type) && matchesSubscriptions(events, type);
-  if (since === null || statistics?.event_types.some(hasMissed) !== true) return { action, fix };
-  return {
-    action: `${action}, and replay what it missed`,
-    fix: `${fix} && ${replayMissed(endpoint, Date.parse(since))}`,
-  };
 }
 
 /** Returns the command that replays what an endpoint missed since a time. */

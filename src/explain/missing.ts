@@ -38,6 +38,7 @@ export const NOTHING = {
   recovery: undefined,
   outage: undefined,
   nextAttempt: undefined,
+  unsent: [],
   operation: undefined,
   missing: undefined,
   clock: undefined,

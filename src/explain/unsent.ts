@@ -3,6 +3,7 @@ import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { formatTimestamp } from "../contract/timestamps.ts";
 
 /** What decides which endpoints an event is sent to. */
 export type SentEvent = Pick<ListedEvent, "id" | "type" | "data">;
@@ -33,6 +34,24 @@ export function notSentTo<Endpoint extends WebhookEndpoint>(
   // A test event is sent to one endpoint.
   if (event.type === "webhook_endpoint.ping") return [];
   return withoutDelivery(event, endpoints, deliveries).filter((endpoint) => wasDisabled(endpoint, event));
+}
+
+/** Returns the events that an endpoint was not sent since it was disabled, of the newest of each of its subscriptions. */
+export async function unsentTo(
+  endpoint: WebhookEndpoint,
+  list: (path: string, query: Record<string, string>) => Promise<{ data: unknown[] } | undefined>,
+): Promise<ListedEvent[]> {
+  if (endpoint.status !== "disabled" || endpoint.disabled_at === null) return [];
+  // The filter excludes the second that it names.
+  const since = { created_after: formatTimestamp(Date.parse(endpoint.disabled_at) - 1000) };
+  const sent = await list("/v1/deliveries", { ...since, endpoint: endpoint.id });
+  const deliveries = (sent?.data ?? []) as Delivery[];
+  const lists = await Promise.all(endpoint.events.map((type) => list("/v1/events", { ...since, type })));
+  const events = new Map(
+    (lists.flatMap((found) => found?.data ?? []) as ListedEvent[]).map((event) => [event.id, event]),
+  );
+  const own = ({ id }: ListedEvent) => deliveries.filter((delivery) => delivery.event === id);
+  return [...events.values()].filter((event) => notSentTo(event, [endpoint], own(event)).length > 0);
 }
 
 /** Returns whether an endpoint has been disabled since before an event. */

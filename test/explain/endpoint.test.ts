@@ -224,6 +224,13 @@ describe("service why for an endpoint", () => {
       ),
       fix: `service endpoints enable ${endpoint} && ${retry}`,
     });
+    for (let count = 0; count < 3; count++) await world.order(0);
+    const advice = await world.why(endpoint);
+    expect(plain(advice).summary).toMatch(/ 410 Gone; 1 delivery failed and 3 events were not sent$/);
+    expect(advice.action).toMatch(/ is back, and replay what it missed, then retry what failed$/);
+    expect(advice.fix).toMatch(
+      /^service endpoints enable \S+ && service events replay --missed .+ && service deliveries/,
+    );
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
     // In this hour, no attempt failed.
     await advanceClock(world.api, 2 * 3600);

@@ -193,6 +193,8 @@ export interface Waiting {
 export interface TargetsFrame extends Partial<Waiting> {
   frame: "targets";
   targets: ListenTarget[];
+  /** True if the client ends after one event, which is no reason to expect it later. */
+  once?: boolean | undefined;
 }
 
 export type ClientFrame = AcksFrame | RetriesFrame | ResendsFrame | TargetsFrame;
@@ -304,7 +306,7 @@ const CLIENT_FRAMES: Record<ClientFrame["frame"], Shape> = {
     },
   },
   targets: {
-    fields: { targets: "list", waiting: "string?", remedy: "string?" },
+    fields: { targets: "list", once: "flag?", waiting: "string?", remedy: "string?" },
     items: { of: "targets", shape: { fields: { events: "name of events", url: "URL" } }, max: LIMITS.listenTargets },
   },
 };

@@ -108,11 +108,16 @@ export function shortError(error: string | null): string {
 
 type Result = Pick<Attempt, "status_code" | "error">;
 
+/** Returns the status of an attempt, or what happened instead of a response. */
+export function resultOf({ status_code: status, error }: Result): string {
+  return String(status ?? shortError(error));
+}
+
 /** Returns how many attempts had which result: `2 × 500`, `1 × timeout`. */
 export function countsByResult(outcomes: readonly (Result & { count: number })[]): string[] {
   const counts = new Map<string, number>();
   for (const { count, ...outcome } of outcomes) {
-    const result = String(outcome.status_code ?? shortError(outcome.error));
+    const result = resultOf(outcome);
     counts.set(result, (counts.get(result) ?? 0) + count);
   }
   return [...counts].map(([result, count]) => `${count} × ${result}`);

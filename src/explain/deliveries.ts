@@ -7,7 +7,7 @@ import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber } from "./attempts.ts";
+import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber, resultOf } from "./attempts.ts";
 import { groupByReceiver, type ReceiverState, stateOf, tallyOf } from "./states.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf, pauseAfter } from "./causes.ts";
@@ -15,7 +15,7 @@ import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.
 import type { Chain } from "./chain.ts";
 import { afterRepair, disabled } from "./disabled.ts";
 import { atStart, everyAttempt, type Finding, span, type TimeFormat } from "./finding.ts";
-import { forwardOf, forwardTo, isListened, replayOf, sessionsOf, undelivered } from "./listeners.ts";
+import { forwardOf, forwardTo, isListened, isSentAgain, replayOf, sessionsOf, undelivered } from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;
@@ -30,7 +30,9 @@ type Answer = Pick<Finding, "code" | "summary" | "action" | "fix">;
  */
 export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   const { deliveries, listed, event } = chain;
-  const receivers = groupByReceiver(listed.length === 0 ? deliveries : listed);
+  const receivers = groupByReceiver(listed.length === 0 ? deliveries : listed).filter(
+    ([newest]) => !isSentAgain(newest!, chain),
+  );
   const got = receivers.flatMap((own) => own.findLast(isSucceeded) ?? []);
   const findings: Finding[] = [];
   const ofDeletedEndpoints: Finding[] = [];
@@ -199,9 +201,12 @@ function sameReceiver(delivery: Delivery, { listed }: Chain): Delivery[] {
 function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   const delivery = wholeOf(listed, chain);
   const { endpoint } = delivery;
-  const attempts = attemptsOf(delivery);
   const { name } = receiverOf(delivery, endpoint === null ? undefined : chain.endpoints.get(endpoint));
   const sessions = sessionsOf(delivery, chain);
+  const all = attemptsOf(delivery);
+  const success = all.findIndex(({ status_code: code }) => isSuccess(code));
+  const attempts = success === -1 || sessions > 1 ? all : all.slice(0, success + 1);
+  const [resent] = all.slice(attempts.length).toReversed();
   const by = sessions < 2 ? "a listener" : `${sessions} sessions of a listener`;
   const to = endpoint === null ? `Delivered by ${by}` : `Delivered to ${name}`;
   const last = attempts.at(-1);
@@ -221,7 +226,12 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   return {
     code: "delivered",
     subject: delivery.id,
-    summary: to + how + replaysOf(own.slice(0, Math.max(0, index)), time) + chaosIn(delivery),
+    summary:
+      to +
+      how +
+      (resent === undefined ? "" : `; resent at ${time(resent.at)}: ${resultOf(resent)}`) +
+      replaysOf(own.slice(0, Math.max(0, index)), time) +
+      chaosIn(delivery),
     evidence: attemptEvidence(attempts, time),
     action: null,
     fix: null,
@@ -327,9 +337,9 @@ function afterEnabling({ action, fix }: Answer, enable: string, delivery: Delive
 }
 
 /** Returns the command that sends a delivery again. */
-function againOf({ id, endpoint, listener, event, event_type: type }: Delivery, chain: Chain): string {
+function againOf({ id, endpoint, listener, target, event, event_type: type }: Delivery, chain: Chain): string {
   if (endpoint !== null) return shellCommand`service deliveries retry ${id}`;
-  return isListened(chain, type) ? replayOf(event) : forwardOf({ event, type, listener }, chain);
+  return isListened(chain, type) ? replayOf(event) : forwardOf({ event, type, listener, target }, chain);
 }
 
 /** The response is the cause, if there was one: the deletion only followed it. */

@@ -15,17 +15,26 @@ const NAME = "your application";
 
 /** Returns which listeners retry an event, or disconnected before they delivered it, beside its deliveries. */
 export function undelivered(chain: Chain, time: TimeFormat): Finding[] {
-  const { event, statistics, listed } = chain;
+  const { event } = chain;
   if (event === undefined) return [];
-  const isFirst = (listener: string) => listed.every((delivery) => delivery.listener !== listener);
-  return (statistics?.listener_results ?? [])
-    .filter(
-      ({ result, attempts, listener }) =>
-        result === "disconnected" ||
-        (result === "forwarding" &&
-          (attempts.length > 0 || (waitingOf(listener, chain) !== undefined && isFirst(listener)))),
-    )
-    .map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
+  return openResults(chain).map((result) => ({ subject: event.id, ...ofResult(result, event, chain, time) }));
+}
+
+/** Returns true if a listener sends the event of its delivery again, and has not reported the result. */
+export function isSentAgain({ listener, target, event_type: type }: Delivery, chain: Chain): boolean {
+  return (
+    openResults(chain).some((result) => result.listener === listener) && target === urlOf({ type, listener }, chain)
+  );
+}
+
+function openResults(chain: Chain): ListenerResult[] {
+  const isFirst = (listener: string) => chain.listed.every((delivery) => delivery.listener !== listener);
+  return (chain.statistics?.listener_results ?? []).filter(
+    ({ result, attempts, listener }) =>
+      result === "disconnected" ||
+      (result === "forwarding" &&
+        (attempts.length > 0 || (waitingOf(listener, chain) !== undefined && isFirst(listener)))),
+  );
 }
 
 /** Returns what a listener did with an event of which it has no delivery. */
@@ -168,11 +177,12 @@ function shown({ listener, targets, connected_at: start, disconnected_at: end }:
   return `${listener} forwarded to ${urls} from ${time(start)} to ${time(end!)}`;
 }
 
-/** An event, and the listener whose target receives it: by default, any known one. */
+/** An event, and the target, or the listener whose target receives it: by default, any known one. */
 interface Forwarded {
   event: string;
   type: string;
   listener?: string | null;
+  target?: string | null;
 }
 
 /** Returns the command that sends an event again, to the endpoints and listeners that subscribe to it. */
@@ -182,7 +192,9 @@ export function replayOf(event: string): string {
 
 /** Returns the command that sends an event to an application on this machine, too. */
 export function forwardOf(forwarded: Forwarded, chain: Chain): string {
-  return forwardTo(forwarded.event, urlOf(forwarded, chain, LOCAL) ?? chain.target ?? "localhost:3000");
+  const { event, target } = forwarded;
+  const url = target != null && LOCAL.test(target) ? target : urlOf(forwarded, chain, LOCAL);
+  return forwardTo(event, url ?? chain.target ?? "localhost:3000");
 }
 
 /** Another machine may not be what the user means, and gets the payload. */
@@ -199,7 +211,11 @@ function typed(url: string): string {
 }
 
 /** Returns where a listener forwards events of a type, if one has said so. */
-function urlOf({ type, listener }: Omit<Forwarded, "event">, { statistics }: Chain, pattern = /^/): string | undefined {
+function urlOf(
+  { type, listener }: Pick<Forwarded, "type" | "listener">,
+  { statistics }: Chain,
+  pattern = /^/,
+): string | undefined {
   const connections = statistics?.listener_connections ?? [];
   const own = connections.filter(({ listener: id }) => id === listener);
   const targets = [...own, ...connections].flatMap((one) => one.targets);

@@ -50,8 +50,10 @@ export interface ConnectionOptions {
   device?: string | undefined;
   /** Subscriptions (default: all events). */
   events?: readonly string[] | undefined;
-  /** Where events are forwarded, for the platform's explanations; not for a run that ends after one event. */
+  /** Where events are forwarded, for the platform's explanations. */
   targets?: readonly ListenTarget[] | undefined;
+  /** Ends after one event. */
+  once?: boolean | undefined;
   /** Where to start: after an event ID, `now`, or `-<seconds>`. */
   after?: string | undefined;
   /** Ends the run after this many milliseconds without a connection. */
@@ -226,8 +228,8 @@ export class Connection {
   }
 
   #sendTargets(): void {
-    const { targets = [] } = this.#options;
-    if (targets.length > 0) this.#socket?.send({ frame: "targets", targets: [...targets], ...this.#waiting });
+    const { targets = [], once } = this.#options;
+    if (targets.length > 0) this.#socket?.send({ frame: "targets", targets: [...targets], once, ...this.#waiting });
   }
 
   #event(event: SentEvent): void {

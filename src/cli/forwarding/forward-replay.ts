@@ -1,6 +1,7 @@
 import { isSuccess } from "../../contract/is-success.ts";
 import type { Replay } from "../../contract/schemas/event.ts";
 import type { ForwardedReport } from "../../relay/report.ts";
+import { listenTargets } from "../../relay/run.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { formatDuration } from "../terminal/time.ts";
@@ -23,7 +24,10 @@ export async function forwardReplay(
   let replaying: Promise<Replay> | undefined;
   let forwarded: ForwardedReport | undefined;
   const filter = (event: { id: string }): boolean => event.id === id;
-  await listenBriefly(platform, { ...options, filter, waitMs: 0, hasWaited: false, signal }, (report, stop) => {
+  // With its target, the attempt belongs to the delivery that failed.
+  const targets = { targets: listenTargets(options), once: true };
+  const run = { ...options, ...targets, filter, waitMs: 0, hasWaited: false, signal };
+  await listenBriefly(platform, run, (report, stop) => {
     if (report.event === "ready") {
       replaying = replay();
       replaying.catch(stop);

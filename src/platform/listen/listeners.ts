@@ -63,6 +63,7 @@ export interface Listener {
   subscriptions: readonly string[];
   /** Where it forwards; empty until the client has said so, and if it only prints. */
   targets: readonly ListenTarget[];
+  once?: boolean | undefined;
   waiting?: string | undefined;
   remedy?: string | undefined;
   connectedAt: number;
@@ -146,9 +147,9 @@ export class ListenerRegistry {
       }));
   }
 
-  /** A connection without targets only printed events, or asked for the secret. */
+  /** A connection without targets only printed events, or asked for the secret. One for a replay ends at once. */
   #remember(listener: Listener): void {
-    if (listener.targets.length === 0) return;
+    if (listener.targets.length === 0 || listener.once === true) return;
     listener.disconnectedAt = this.#tools.clock.now();
     this.#ended.delete(listener.id);
     this.#ended.set(listener.id, listener);

@@ -99,9 +99,9 @@ export function createListenServer(
       recordHandshake(tools, handshake, 101);
       const recorder = new AckRecorder(tools, listener, undelivered, offset);
       const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
-      const setTargets = ({ targets, waiting, remedy }: TargetsFrame): void => {
+      const setTargets = ({ targets, once, waiting, remedy }: TargetsFrame): void => {
         const reason = { waiting: waiting?.slice(0, MAX_REASON), remedy: remedy?.slice(0, MAX_REASON) };
-        Object.assign(listener, { targets, ...reason });
+        Object.assign(listener, { targets, once, ...reason });
       };
       const settings = { tenant, types, window: query.window ?? LIMITS.listenWindowDefault, start, setTargets };
       const connection = new ListenerConnection(tools, socket, stream, settings, recorder);

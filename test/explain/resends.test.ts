@@ -1,0 +1,73 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { startListener } from "../support/listener.ts";
+import { explained, plain } from "./support/explained.ts";
+
+/** Paths that respond with 500. */
+const failing = new Set<string>();
+const world = explained(({ path }, response) => response.writeHead(failing.has(path) ? 500 : 204).end());
+beforeEach(async () => {
+  failing.clear();
+  await world.clear();
+});
+
+const host = () => world.receiver.url.replace("http://", "");
+const succeeded = (event: string) =>
+  expect.poll(async () => (await world.deliveries(`event=${event}&status=succeeded`)).length).toBe(1);
+const newest = async () => (await world.service(["why"])).stdout;
+
+describe("service why after an event was sent to a listener's application again", () => {
+  it("says that the replay it advised delivered the event, and turns to another failure", async () => {
+    failing.add("/hooks");
+    const url = `${world.receiver.url}/hooks`;
+    const listener = await startListener(world.env, ["--forward-to", url, "--retries", "0"]);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await listener.interrupt();
+    const { fix } = await world.why(event.id);
+    failing.clear();
+    expect((await world.run(fix)).exitCode).toBe(0);
+    await succeeded(event.id);
+    expect(plain(await world.why(event.id))).toMatchObject({ code: "delivered", fix: null });
+    expect(await world.deliveries(`event=${event.id}`)).toHaveLength(1);
+    expect(await newest()).not.toContain(event.id);
+  });
+
+  it("forwards to the target of the delivery, although a later session has another one", async () => {
+    failing.add("/first");
+    const args = ["--forward-to", `${world.receiver.url}/first`, "--retries", "0"];
+    const first = await startListener(world.env, args);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await first.interrupt();
+    const later = await startListener(world.env, ["--forward-to", `${world.receiver.url}/later`]);
+    await later.interrupt();
+    expect((await world.why(event.id)).fix).toBe(`service events replay ${event.id} --forward-to ${host()}/first`);
+  });
+
+  it("counts a replay that is being retried as the receiver that it is", async () => {
+    failing.add("/retried");
+    const url = `${world.receiver.url}/retried`;
+    const first = await startListener(world.env, ["--forward-to", url, "--retries", "0"]);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await first.interrupt();
+    const next = await startListener(world.env, ["--forward-to", url, "--retries", "10"]);
+    await world.service(["events", "replay", event.id]);
+    await next.record(({ event: name }) => name === "forwarded");
+    await expect
+      .poll(async () => plain(await world.why(event.id)).summary)
+      .toMatch(/^Your application responded with 500; the listener's next attempt is due (at T|now)$/);
+    await next.interrupt();
+  });
+
+  it("keeps the time of the first success when the event is sent again", async () => {
+    const listener = await startListener(world.env, ["--forward-to", `${world.receiver.url}/twice`]);
+    const { event } = await world.order(0);
+    await succeeded(event.id);
+    await world.service(["events", "replay", event.id]);
+    const attempts = async () => (await world.deliveries(`event=${event.id}`))[0]!.attempt_count;
+    await expect.poll(attempts).toBe(2);
+    await listener.interrupt();
+    expect(plain(await world.why(event.id)).summary).toBe("Delivered by a listener in N ms; resent at T: 204");
+  });
+});

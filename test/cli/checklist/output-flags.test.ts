@@ -115,7 +115,7 @@ describe("a command that has changed something", () => {
       "events",
       "list",
       "--limit",
-      "500",
+      "350",
       "--type",
       "customer.created",
       "--json",

@@ -49,7 +49,7 @@ export async function explain(
   return { chain, explanation };
 }
 
-/** Replaces the message and hint of an error about an ID that does not exist by what is known about it. */
+/** Replaces the message and hint of an error about a missing ID with what is known about it. */
 export async function explainMissing(error: ApiError, client: Client): Promise<void> {
   const [, id = ""] = /(\w+)"? does not exist/.exec(error.message) ?? [];
   const kind = kindOfId(id);

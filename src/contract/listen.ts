@@ -193,7 +193,7 @@ export interface Waiting {
 export interface TargetsFrame extends Partial<Waiting> {
   frame: "targets";
   targets: ListenTarget[];
-  /** True if the client ends after one event, which is no reason to expect it later. */
+  /** True if the client ends after one event: it is not a listener that is expected to return. */
   once?: boolean | undefined;
 }
 

@@ -26,7 +26,7 @@ const PHRASE = 3;
 /** A flag is looked up in the reference of its command, a path in that of the API, a code in that of the errors, and a variable in their table. */
 const REFERENCE = 10;
 
-/** Words of questions and between others. They are in every section, and say nothing about what is searched for. */
+/** Question words and connectives: they occur in every section, so they do not narrow a search. */
 const QUESTION = new Set(
   "how what where when which can do does is are was i to a an the my me your it of and or for on in with long many often".split(
     " ",

@@ -82,7 +82,7 @@ sandbox, which commands use by default, and live mode (--live).
       Store an API key, which is for one environment
   service orders list --profile shop  Use a profile for one command
   service profiles use shop  Use it from now on
-  service whoami  Show what is used, and its source
+  service whoami  Show the settings in use and their sources
   service logout  Revoke the session and delete the credential
 
 In CI, set SERVICE_API_KEY to a key with only the scopes it needs:
@@ -116,7 +116,7 @@ ${PROJECT_SETTINGS.join("\n")}
 143  Terminated
 
 doctor and status exit with 7 if the platform is unreachable, else with 4 if you
-are not signed in, else with 1 if another check failed. A warning is no failure.
+are not signed in, else with 1 if another check failed. Warnings do not count.
 
 Commands that run until you stop them exit with 0 after Ctrl-C: serve, demo,
 listen, events tail, logs tail and webhooks capture. dev exits with the app's

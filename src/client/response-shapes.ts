@@ -69,7 +69,7 @@ export const OBJECT_SHAPES = {
   ListenerResult:
     '{"event":"ID","listener":"ID","result":"string","attempts":{"[]":"Attempt"},"next_attempt":["time","null"]}',
   Statistics:
-    '{"object":"=statistics","now":"time","totals":{"events":"number","attempts":"number","succeeded":"number","failed":"number","latency_p50_ms":["number","null"],"latency_p95_ms":["number","null"]},"minutes":{"[]":"StatisticsMinute"},"failures":{"[]":"StatisticsFailure"},"endpoints":{"[]":"StatisticsEndpoint"},"event_types":{"[]":{"type":"string","last_at":"time"}},"listeners":"number","listener_connections":{"[]":"ListenerConnection"},"listener_results":{"[]":"ListenerResult"},"queue":{"pending":"number","oldest_due_seconds":"number"}}',
+    '{"object":"=statistics","now":"time","totals":{"events":"number","attempts":"number","succeeded":"number","failed":"number","latency_p50_ms":["number","null"],"latency_p95_ms":["number","null"]},"minutes":{"[]":"StatisticsMinute"},"failures":{"[]":"StatisticsFailure"},"endpoints":{"[]":"StatisticsEndpoint"},"failed_deliveries":"number","failed_listener_deliveries":"number","event_types":{"[]":{"type":"string","last_at":"time"}},"listeners":"number","listener_connections":{"[]":"ListenerConnection"},"listener_results":{"[]":"ListenerResult"},"queue":{"pending":"number","oldest_due_seconds":"number"}}',
   User: '{"id":"ID","object":"=user","email":"string","role":"string","has_password":"boolean","is_you":"boolean","created":"time","invitation_expires_at":["time","null"],"invitation_url?":"string"}',
   UserList: '{"object":"=list","data":{"[]":"User"},"has_more":"boolean","next_cursor":["string","null"]}',
   DeletedUser:

@@ -76,9 +76,9 @@ export function backlog(
     subject: endpoint ?? "",
     summary: `${waits(queue.pending)} for ${name}, the oldest for ${span(queue.oldest_due_seconds * 1000)}, because it ${speed}`,
     evidence:
-      median === undefined
+      attempts === 0
         ? "No attempt in the last hour has finished"
-        : `${counted(attempts, "attempt")} in the last hour, ${failed} failed; half of them took ${median} or longer`,
+        : `${counted(attempts, "attempt")} in the last hour, ${failed} failed; ${median === undefined ? "none got a response" : `half of the responses took ${median} or longer`}`,
     action: "Return 2xx at once: store the event in the receiver and process it later",
     fix: shellCommand`service deliveries list --status pending --endpoint ${endpoint ?? ""}`,
   };

@@ -14,7 +14,8 @@ let api: Api;
 beforeAll(async () => {
   receiver = await startScriptedReceiver((request, response) => {
     response.statusCode = request.path === "/refuses" ? 503 : 200;
-    const isSlow = request.path === "/slow-at-times" && receiver.at(request.path).length % 10 === 0;
+    const isSlow =
+      request.path === "/slow" || (request.path === "/slow-at-times" && receiver.at(request.path).length % 10 === 0);
     setTimeout(() => response.end(), isSlow ? SLOW_MILLISECONDS : 0);
   });
   api = apiOf(platform.baseUrl, platform.sandboxKey);
@@ -93,6 +94,27 @@ it("latency percentiles are close to those of the attempts, and never below", as
       expect(percentile).toBeLessThanOrEqual(Math.max(exact * 1.35, exact + 1));
     }
     expect(totals.latency_p95_ms).toBeGreaterThanOrEqual(SLOW_MILLISECONDS);
+  } finally {
+    await own.close();
+  }
+});
+
+it("latency percentiles leave out attempts without a response", async () => {
+  const own = await startEmbedded({ allowPrivateTargets: true, clock: systemClock });
+  try {
+    const call = apiOf(own.baseUrl, own.sandboxKey);
+    const closed = await startScriptedReceiver((_request, response) => response.end());
+    await closed.close();
+    for (const url of [closed.url, `${closed.url}/also`, `${receiver.url}/slow`]) {
+      await call("POST", "/v1/webhook_endpoints", { url, events: ["order.created"] });
+    }
+    await call("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    await expect.poll(async () => (await read("", call)).totals.attempts).toBe(3);
+    const { totals } = await read("", call);
+    expect(totals).toMatchObject({ succeeded: 1, failed: 2 });
+    expect(totals.latency_p50_ms).toBeGreaterThanOrEqual(SLOW_MILLISECONDS);
+    const [{ id: refused }] = (await call("GET", "/v1/webhook_endpoints")).body.data.slice(1);
+    expect((await read(`?endpoint=${refused}`, call)).totals).toMatchObject({ attempts: 1, latency_p50_ms: null });
   } finally {
     await own.close();
   }

@@ -56,9 +56,12 @@ export const MAX_STATISTICS_ENTRIES = 360;
 /** Number of intervals into which an endpoint's minutes are grouped. */
 export const STATISTICS_INTERVALS = 30;
 
-/** A percentile of latencies, in milliseconds. */
+/** A percentile of response times, in milliseconds. */
 const Latency = nullable(
-  decimal("This share of the attempts took no longer: the upper bound of a narrow range; null without attempts", 20),
+  decimal(
+    "Response time of this share of the responses at most, the upper bound of a narrow range; null without responses. Attempts that got none, such as timeouts, are left out",
+    20,
+  ),
 );
 
 const COUNTS = {
@@ -86,17 +89,19 @@ export const StatisticsFailure = named("StatisticsFailure", "Failed attempts wit
 });
 export type StatisticsFailure = Static<typeof StatisticsFailure>;
 
+const FailedDeliveries = Type.Integer({
+  minimum: 0,
+  maximum: LIMITS.maxCountedFailed,
+  description: `Deliveries that failed and are not retried any more; at most ${LIMITS.maxCountedFailed} are counted`,
+});
+
 /** An endpoint has counts per interval, for a small chart, and no latencies: these are per minute and environment. */
 export const StatisticsEndpoint = named("StatisticsEndpoint", "Counts of an endpoint", {
   endpoint: idOf("webhook_endpoint"),
   attempts: count("Delivery attempts", 1),
   failed: count("Attempts that failed", 1),
   pending: count("Deliveries that are not final", 1),
-  failed_deliveries: Type.Integer({
-    minimum: 0,
-    maximum: LIMITS.maxCountedFailed,
-    description: `Deliveries that failed and are not retried any more; at most ${LIMITS.maxCountedFailed} are counted`,
-  }),
+  failed_deliveries: FailedDeliveries,
   last_delivery_at: nullable(timestamp("When the newest delivery was created")),
   last_success_at: nullInExamples(timestamp("The newest successful attempt; null if there was none")),
   intervals: several(
@@ -121,6 +126,8 @@ export const Statistics = named("Statistics", "Counts of the last minutes, and t
   ),
   failures: several(StatisticsFailure, "Failed attempts by endpoint and reason"),
   endpoints: several(StatisticsEndpoint, "Existing endpoints, newest first"),
+  failed_deliveries: FailedDeliveries,
+  failed_listener_deliveries: count("Those of `failed_deliveries` that were sent to listeners"),
   event_types: several(
     Type.Object({
       type: oneOf(EVENT_TYPES, "Event type"),

@@ -14,7 +14,7 @@ import {
   type MinuteRange,
 } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
-import { newestDeliveries } from "../storage/deliveries.ts";
+import { countFailed, newestDeliveries } from "../storage/deliveries.ts";
 import { oldestDueTime } from "../storage/delivery-queue.ts";
 import { newestOfTypes } from "../storage/events.ts";
 
@@ -57,6 +57,7 @@ export async function readStatistics(
       last_at: formatTimestamp(last_at),
     })),
     endpoints: await readEndpoints(queries, range, endpoint),
+    ...(await countFailed(queries, environment)),
     event_types: types.map(({ type, created }) => ({ type, last_at: formatTimestamp(created) })),
     queue: {
       pending: await countPending(queries, { environment, endpoint }),
@@ -98,7 +99,6 @@ async function readEndpoints(queries: Queries, range: MinuteRange, endpoint: str
 }
 
 function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["totals"] {
-  const sum = (some: readonly AttemptCount[]) => some.reduce((total, { count }) => total + count, 0);
   const attempts = sum(counts);
   const succeeded = sum(counts.filter((count) => count.succeeded === 1));
   return {
@@ -106,16 +106,18 @@ function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["tot
     attempts,
     succeeded,
     failed: attempts - succeeded,
-    latency_p50_ms: percentile(counts, attempts, 0.5),
-    latency_p95_ms: percentile(counts, attempts, 0.95),
+    latency_p50_ms: percentile(counts, 0.5),
+    latency_p95_ms: percentile(counts, 0.95),
   };
 }
 
+const sum = (counts: readonly AttemptCount[]) => counts.reduce((total, { count }) => total + count, 0);
+
 const BUCKETS = LATENCY_BOUNDS.map((bound, bucket) => ({ bound, bucket })).toSorted((a, b) => a.bound - b.bound);
 
-/** Returns the upper bound of the bucket that holds the percentile: the attempts took no longer. */
-function percentile(counts: readonly AttemptCount[], attempts: number, share: number): number | null {
-  let left = attempts * share;
+/** Returns the upper bound of the bucket that holds the percentile of the responses. */
+function percentile(counts: readonly AttemptCount[], share: number): number | null {
+  let left = share * sum(counts.filter(({ bucket }) => bucket !== null));
   if (left === 0) return null;
   for (const { bound, bucket } of BUCKETS) {
     for (const one of counts) if (one.bucket === bucket) left -= one.count;

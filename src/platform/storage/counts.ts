@@ -24,8 +24,8 @@ export interface AttemptCount {
   part: number;
   /** 1 for a status code from 200 to 299. */
   succeeded: number;
-  /** Index into LATENCY_BOUNDS. */
-  bucket: number;
+  /** Index into LATENCY_BOUNDS; null without a response. */
+  bucket: number | null;
   count: number;
 }
 
@@ -64,6 +64,8 @@ function rowsOf({ dialect }: Queries, table: CountsTable): string {
 
 const SUM = "CAST(SUM(count) AS BIGINT) AS count";
 const SUCCEEDED = "CASE WHEN status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END";
+/** An attempt without a response has no response time. */
+const BUCKET = "CASE WHEN status_code <> 0 THEN bucket END";
 
 /** Minutes of each interval, 1 by default, and the endpoint whose attempts are counted, unless all are. */
 interface Grouping {
@@ -90,8 +92,8 @@ export function countAttempts(queries: Queries, range: MinuteRange, { endpoint, 
   const { where, parameters } = attemptsOf(range, endpoint);
   const part = partOf(range, minutes);
   return queries.all<AttemptCount>(
-    `SELECT ${part} AS part, ${SUCCEEDED} AS succeeded, bucket, ${SUM} FROM ${rowsOf(queries, "attempt_counts")}
-     WHERE ${where} GROUP BY ${part}, ${SUCCEEDED}, bucket`,
+    `SELECT ${part} AS part, ${SUCCEEDED} AS succeeded, ${BUCKET} AS bucket, ${SUM}
+     FROM ${rowsOf(queries, "attempt_counts")} WHERE ${where} GROUP BY ${part}, ${SUCCEEDED}, ${BUCKET}`,
     parameters,
   );
 }

@@ -115,6 +115,17 @@ export function newestDeliveries(queries: Queries, environment: number, endpoint
   );
 }
 
+/** Returns how many deliveries failed, and how many of these were to listeners. */
+export async function countFailed(queries: Queries, environment: number) {
+  const row = await queries.get<{ failed: number; listeners: number }>(
+    `SELECT COUNT(*) AS failed, COUNT(*) - COUNT(endpoint_id) AS listeners FROM (
+       SELECT endpoint_id FROM deliveries WHERE environment = $1 AND status = 'failed'
+       ORDER BY id DESC LIMIT ${LIMITS.maxCountedFailed}) AS newest`,
+    [environment],
+  );
+  return { failed_deliveries: row!.failed, failed_listener_deliveries: row!.listeners };
+}
+
 /**
  * Puts a delivery back into the queue, due at a time. If it had ended, its 3 days of retries start again. The due time
  * of a pending delivery always changes, so that an attempt in flight notices the request.

@@ -48,7 +48,7 @@ it("an attempt in progress is neither due nor finished", async () => {
     .locator(".answer")
     .getByText(/; attempt 2 is due at /)
     .waitFor();
-  await page.locator(".trail").getByText("20 more until").waitFor();
+  await page.locator(".trail").getByText("17 more until").waitFor();
   await page.getByRole("button", { name: "Retry now" }).click();
   await page.getByText(/^Retrying now\. If attempt 2 fails, the next one is due about 1 min later\.$/).waitFor();
   await page
@@ -142,10 +142,9 @@ it("the button of an explanation does the same as its command", async () => {
   // An event of the same second may have been before.
   await expect.poll(async () => (await api("GET", "/v1/test_clock")).body.now > since).toBe(true);
   await api("POST", "/v1/customers", { email: "missed@example.com" });
-  await board.show(`sandbox/why/${id}`);
-  await page.getByText(/^Old staging was disabled with the API key "First key" at /).waitFor();
-  await page.getByRole("link", { name: "Old staging" }).waitFor();
-  await page.locator(".answer").getByRole("button", { name: "Enable and replay what it missed" }).click();
+  const [missed] = (await api("GET", "/v1/events?type=customer.created&limit=1")).body.data;
+  await board.show(`sandbox/events/${missed.id}`);
+  await page.locator(".answer, .also").getByRole("button", { name: "Enable and replay what it missed" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();
   await expect.poll(async () => (await deliveriesTo(id))[0]?.status).toBe("succeeded");
   await page
@@ -154,13 +153,16 @@ it("the button of an explanation does the same as its command", async () => {
     .waitFor({ state: "detached" });
 });
 
-it("the explanation of an event is its page", async () => {
+it("the explanation of an event, or of an endpoint, is its page", async () => {
   const { page, api } = board;
-  const [{ id }] = (await api("GET", "/v1/events?limit=1")).body.data;
-  await board.show(`sandbox/why/${id}`);
-  await expect.poll(() => new URL(page.url()).pathname).toBe(`/dashboard/sandbox/events/${id}`);
-  await page.locator(".answer:not(.unknown)").waitFor();
-  expect(await page.getByRole("link", { name: "Explain" }).count()).toBe(0);
+  const [event] = (await api("GET", "/v1/events?limit=1")).body.data;
+  const [endpoint] = (await api("GET", "/v1/webhook_endpoints?limit=1")).body.data;
+  for (const [list, { id }] of [["events", event] as const, ["endpoints", endpoint] as const]) {
+    await board.show(`sandbox/why/${id}`);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/dashboard/sandbox/${list}/${id}`);
+    await page.locator(".answer:not(.unknown)").waitFor();
+    expect(await page.locator(".answer, .page-head").getByRole("link", { name: "Explain" }).count()).toBe(0);
+  }
 });
 
 it("the page of a request says that its client did not get the response", async () => {

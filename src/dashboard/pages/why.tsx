@@ -1,18 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { OBJECT_KINDS, pathOf } from "../../contract/resources.ts";
-import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { type Chain, explainedKind } from "../../explain/chain.ts";
-import { withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
 import { findNewestFailure, useExplanation } from "../api/explanation.ts";
 import { wholeList } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Also, Answer } from "../components/answer.tsx";
-import { AttemptsChart } from "../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
 import { hrefOfId } from "../components/values.tsx";
-import { nameOfEndpoint, nameOfListener, useEndpoints } from "../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
 import { DeliveryTable } from "./deliveries.tsx";
 import { titleOf } from "./objects/item.tsx";
@@ -28,31 +25,21 @@ function nameIn(chain: Chain | undefined): string | undefined {
     const to = chain.endpoints.get(delivery.endpoint ?? "");
     return `${delivery.event_type} to ${to === undefined ? nameOfListener(delivery, chain.statistics) : nameOfEndpoint(to)}`;
   }
-  const endpoint = chain?.endpoints.get(chain.id);
-  if (endpoint !== undefined) return nameOfEndpoint(endpoint);
-  if (chain?.kind === "request") return chain.request && `${chain.request.method} ${chain.request.path}`;
-  return chain?.kind === "event" ? chain.event?.type : undefined;
-}
-
-/** The picture of an endpoint: its attempts. */
-function LastHour({ of }: { of: string }) {
-  const { data } = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: of }));
-  return data?.totals.attempts === 0 ? null : <AttemptsChart minutes={data?.minutes} />;
+  return chain?.request && `${chain.request.method} ${chain.request.path}`;
 }
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
 export function Why() {
   const { id } = route.value;
   const kind = explainedKind(id);
-  const known = useEndpoints().items?.find((endpoint) => endpoint.id === id);
-  const isEvent = kind === "event";
+  // These pages have all of their explanation.
+  const isOnPage = kind === "event" || kind === "webhook_endpoint";
   const object = OBJECT_KINDS.find((one) => one === kind);
   const { data: item } = useQuery<Item>(object && `${pathOf(object)}/${id}`);
-  const { explanation, error, again } = useExplanation(isEvent ? undefined : kind && id);
-  // The page of an event is its explanation.
+  const { explanation, error, again } = useExplanation(isOnPage ? undefined : kind && id);
   useEffect(() => {
-    if (isEvent) go(hrefOf("events", id), { replace: true });
-  }, [isEvent]);
+    if (isOnPage) go(hrefOfId(id)!, { replace: true });
+  }, [id]);
   const [isFound, setFound] = useState(false);
   // Without an ID, the newest failure is explained.
   useEffect(() => {
@@ -63,15 +50,15 @@ export function Why() {
       .catch(() => {})
       .finally(() => setFound(true));
   }, [id]);
-  if (isEvent || (id === "" && !isFound)) return null;
+  if (isOnPage || (id === "" && !isFound)) return null;
   if (kind === undefined) {
     return (
       <Page title="Explanation">
-        <Empty icon="search" title={id === "" ? "No failed deliveries" : `“${id}” is no ID that can be explained`}>
+        <Empty icon="search" title={id === "" ? "No failed deliveries" : `“${id}” is not an ID`}>
           <p>
             {id === ""
               ? "Open a delivery, request or endpoint and choose Explain."
-              : "That can be the ID of an event (evt_), a delivery (dlv_), a request (req_), an endpoint (we_) or an object."}
+              : "Enter the ID of an event (evt_), a delivery (dlv_), a request (req_), an endpoint (we_) or an object."}
           </p>
         </Empty>
       </Page>
@@ -83,11 +70,10 @@ export function Why() {
       title="Explanation"
       back={{
         href: hrefOfId(id) ?? hrefOf(""),
-        label:
-          nameIn(chain) ?? (known !== undefined ? nameOfEndpoint(known) : object && item ? titleOf(object, item) : id),
+        label: nameIn(chain) ?? (object && item ? titleOf(object, item) : id),
       }}
     >
-      <RunningOperations {...(kind === "webhook_endpoint" ? { endpoint: id } : {})} />
+      <RunningOperations />
       {error !== undefined && <ErrorBox error={error} onRetry={again} />}
       {(chain !== undefined || error === undefined) && (
         <Answer
@@ -97,13 +83,13 @@ export function Why() {
       )}
       {chain !== undefined && (
         <>
-          {kind === "webhook_endpoint" ? <LastHour of={id} /> : <Trail chain={chain} />}
+          <Trail chain={chain} />
           <ListenerResults chain={chain} />
           <Also
             explanation={explanation}
             remedyOf={(finding) => <Remedy chain={chain} finding={finding} onDone={again} isOneOfSeveral />}
           />
-          {chain.missing === undefined && kind !== "webhook_endpoint" && (
+          {chain.missing === undefined && (
             <Card title="What led to it">
               <Facts
                 rows={[
@@ -126,19 +112,15 @@ export function Why() {
                     : "Deliveries"
               }
               actions={
-                kind === "webhook_endpoint" ? (
-                  <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
-                ) : (
-                  chain.event !== undefined && (
-                    <Link href={hrefOf("deliveries", "", { query: chain.event.id })}>All deliveries</Link>
-                  )
+                chain.event !== undefined && (
+                  <Link href={hrefOf("deliveries", "", { query: chain.event.id })}>All deliveries</Link>
                 )
               }
             >
               <DeliveryTable
                 label="Deliveries"
                 pages={wholeList(chain.deliveries)}
-                {...(kind === "webhook_endpoint" ? { of: "endpoint" } : kind === "request" ? {} : { of: "event" })}
+                {...(kind !== "request" && { of: "event" })}
               />
             </Card>
           )}

@@ -19,7 +19,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { Time, Unknown } from "../../components/values.tsx";
-import { atMost, count, duration } from "../../format.ts";
+import { about, count, duration } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
@@ -126,7 +126,7 @@ export function EndpointDetail({ id }: { id: string }) {
                 ),
               ],
               [`Attempts in the ${period}`, counts ? rateOf(counts) : unknown],
-              ["Response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
+              ["Median response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
               [
                 "Not delivered",
                 counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
@@ -211,7 +211,6 @@ function Actions(props: {
   const items: MenuItem[] = [
     { label: "Edit", onSelect: () => setOpenDialog("edit") },
     { label: "Rotate secret", onSelect: () => setOpenDialog("rotate") },
-    { label: "Explain", onSelect: () => go("why", endpoint.id) },
     ...(isEnabled
       ? [{ label: "Disable", onSelect: () => setOpenDialog("disable") }]
       : [{ label: "Enable without replay", onSelect: () => void perform(enable) }]),
@@ -281,11 +280,11 @@ function rateOf({ attempts, failed }: StatisticsEndpoint): string {
   return failed === 0 ? count(attempts) : `${count(failed)} of ${count(attempts)} failed`;
 }
 
-/** Returns the median and the 95th percentile, and the limit once attempts come near it. */
+/** Returns the median and the 95th percentile of the responses, and the limit once they come near it. */
 function responseTimeOf({ latency_p50_ms: median, latency_p95_ms: p95 }: Statistics["totals"]): string | undefined {
   if (median === null || p95 === null) return undefined;
   const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; times out after ${LIMITS.deliverySeconds} s` : "";
-  return `${atMost(median)} median, ${atMost(p95)} p95${limit}`;
+  return `${about(median)}; p95 ${about(p95)}${limit}`;
 }
 
 /** Whether two secrets are active and for how long, or whether the only one is too old. */

@@ -155,9 +155,9 @@ export function milliseconds(value: number | null | undefined): string {
   return value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${Math.round(value)} ms`;
 }
 
-/** Returns a percentile: the platform knows the upper bound of a narrow range. */
-export function atMost(percentile: number | null): string {
-  return percentile === null ? "–" : `≤ ${milliseconds(percentile)}`;
+/** Returns a percentile of response times: the platform knows a narrow range. */
+export function about(percentile: number | null): string {
+  return percentile === null ? "–" : `about ${milliseconds(percentile)}`;
 }
 
 /** Returns an amount, given in the currency's minor unit, in its major unit. */

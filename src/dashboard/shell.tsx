@@ -1,7 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { LIMITS } from "../contract/limits.ts";
 import { capitalized } from "../contract/words.ts";
 import type { Identity, Session } from "../contract/schemas/account.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
@@ -125,11 +124,7 @@ function Menu() {
                   <Link href={hrefOf(name)} current={page === name}>
                     {label}
                     {name === "endpoints" && failing > 0 && (
-                      <span
-                        class="failing-count"
-                        title={`${failing} failed ${LIMITS.failingAttempts} attempts in a row, or every attempt in the last hour`}
-                        aria-hidden="true"
-                      >
+                      <span class="failing-count" title="Failing endpoints" aria-hidden="true">
                         {failing}
                       </span>
                     )}

@@ -2,7 +2,7 @@ import type { StatisticsEndpoint, StatisticsFailure } from "../contract/schemas/
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 
 /** While deliveries wait, a success counts this long after the newest failure: an endpoint may fail every other time. */
-const STABLE_MILLISECONDS = 60_000;
+const STABLE_MILLISECONDS = 600_000;
 
 /** Returns true if the newest attempt succeeded, and either nothing waits any more or the last failure is not recent. */
 export function hasRecovered(

@@ -310,7 +310,7 @@ it("lists, the event, its order and its customer count the same", async () => {
   await rowTo(order.id).waitFor({ state: "detached" });
   // The customer's own event has two of five.
   await board.show("sandbox/customers");
-  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 · 4 retrying").waitFor();
+  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 · 5 not delivered").waitFor();
   await board.show(`sandbox/customers/${customer.id}`);
   await page
     .getByText(

@@ -25,11 +25,16 @@ export function Answer(props: {
   }
   const [finding] = explanation.findings;
   if (finding === undefined) return null;
+  // What happened is the headline; the rest of a long sentence is not.
+  const [, headline = "", rest = ""] = /^(.*?)((?:;| \().*)?$/s.exec(sentence(finding.summary))!;
   return (
     <section class={`answer ${isTrouble(finding) ? "bad" : ""}`} aria-label={labelOf(finding)}>
       <p dir="auto">
         {isLikely(finding) && "Likely cause: "}
-        <WithLinks text={sentence(finding.summary)} about={finding.subject} />
+        <WithLinks text={headline} about={finding.subject} />
+        <span class="rest">
+          <WithLinks text={rest} about={finding.subject} />
+        </span>
       </p>
       <Proof finding={finding} remedy={remedy} />
     </section>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Statistics, StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
 import { clockOffset, environmentNow } from "../clock.ts";
-import { atMost, axisTime, count, counted, shortTime } from "../format.ts";
+import { about, axisTime, count, counted, shortTime } from "../format.ts";
 
 type Minutes = Statistics["minutes"];
 
@@ -25,8 +25,9 @@ export function AttemptsChart(props: {
   const [pointed, setPointed] = useState<number>();
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
-  const unit = HEIGHT / Math.max(1, up + down);
-  const line = up + down === 0 ? HEIGHT - 1 : up * unit;
+  // Beside a peak, other bars would be flat.
+  const unit = HEIGHT / Math.max(1, Math.sqrt(up) + Math.sqrt(down));
+  const line = up + down === 0 ? HEIGHT - 1 : Math.sqrt(up) * unit;
   const slot = WIDTH / Math.max(1, minutes.length);
   const shown = minutes[pointed ?? -1];
   const length = lengthOf(minutes);
@@ -40,7 +41,7 @@ export function AttemptsChart(props: {
       .map(({ [of]: value }, index) =>
         value === 0
           ? ""
-          : `M${index * slot + slot * 0.15} ${line + (sign === 1 ? 1 : 0)}h${slot * 0.7}v${sign * Math.max(1.5, value * unit)}h${-slot * 0.7}z`,
+          : `M${index * slot + slot * 0.15} ${line + (sign === 1 ? 1 : 0)}h${slot * 0.7}v${sign * Math.sqrt(value) * unit}h${-slot * 0.7}z`,
       )
       .join("");
   return (
@@ -48,10 +49,12 @@ export function AttemptsChart(props: {
       <figcaption>
         Attempts{" "}
         <small>
-          {isEmpty ? "none in this time" : per}
-          {down > 0 ? " (failures below the line)" : ""}
+          {isEmpty ? "none in this time" : `${per}, square-root scale`}
+          {down > 0 ? ", failures below the line" : ""}
           {minutes.length < all.length && `; created at ${shortTime(Date.parse(created), environmentNow())}`}
-          {realNow !== undefined && <span class="real-time">; the dashed line is real time</span>}
+          {realNow !== undefined && (
+            <span class="real-time">; dashed line: real time, which the sandbox is ahead of</span>
+          )}
         </small>
         <span class="legend">
           {shown !== undefined && (
@@ -64,7 +67,7 @@ export function AttemptsChart(props: {
                 Failed<span>{count(shown.failed)}</span>
               </span>
               <span>
-                Median<span>{atMost(shown.latency_p50_ms)}</span>
+                Median<span>{about(shown.latency_p50_ms)}</span>
               </span>
             </>
           )}

@@ -64,7 +64,9 @@ export function Trail({ chain, only }: { chain: Chain; only?: string }) {
         ))}
       </ol>
       <div class="trail-axis" aria-hidden="true">
-        <span>{lanes.length > shown.length ? `and ${count(lanes.length - shown.length)} more` : "not to scale"}</span>
+        <span>
+          {lanes.length > shown.length ? `and ${count(lanes.length - shown.length)} more` : "Time, not to scale"}
+        </span>
         <div>
           {ticksOf(start, end, place, nowAt).map(({ label, at, isNow }) => (
             <span key={label} class={isNow ? "now-label" : undefined} style={{ left: `${at}%` }}>
@@ -221,7 +223,7 @@ function textOf(delivery: Delivery, planned: readonly number[]): string {
   const last = attempts.at(-1);
   if (planned.length > 0)
     return planned.length > PLANNED_SHOWN
-      ? `${count(planned.length)} more until ${axisTime(planned.at(-1)!, true)}`
+      ? `${count(planned.length - PLANNED_SHOWN)} more until ${axisTime(planned.at(-1)!, true)}`
       : "";
   if (status === "canceled") return "canceled";
   if (last === undefined || stateOf(delivery) === "held") return "waits for its endpoint";

@@ -63,7 +63,7 @@ export function DeliveryDetail({ id }: { id: string }) {
             explanation={explanation}
             isTroubled={delivery.status !== "succeeded"}
             remedy={
-              endpoint.data?.status === "disabled" &&
+              (delivery.endpoint === null || endpoint.data?.status === "disabled") &&
               explanation && (
                 <Remedy
                   chain={explanation.chain}

@@ -45,7 +45,10 @@ function EndpointList() {
       <>
         <StandingStatus standing={standing} />
         {standing.rank >= TROUBLE && last !== undefined && (
-          <span class="under">{outcomeInWords(last.status_code, last.error)}</span>
+          <span class="under">
+            {standing.state === "recovered" && "before: "}
+            {outcomeInWords(last.status_code, last.error)}
+          </span>
         )}
       </>
     );

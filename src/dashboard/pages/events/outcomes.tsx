@@ -160,7 +160,7 @@ export function OutcomeOf(props: {
   endpoints: readonly WebhookEndpoint[] | undefined;
   /** Why there is none. */
   notSent?: string;
-  /** True for only the worst of the states besides delivered. */
+  /** True for one state besides delivered, or how many were not delivered. */
   isShort?: boolean;
 }) {
   const { event, endpoints, notSent = "Not sent", isShort = false } = props;
@@ -208,7 +208,11 @@ export function OutcomeOf(props: {
         <>
           <span>{`${count(delivered)} of ${found?.areAll === true ? "" : "the newest "}${count(all.length)}`}</span>
           <span class="soft of-total" title={others.join("").slice(" · ".length)}>
-            {delivered === all.length ? " delivered" : isShort ? others[0] : others.join("")}
+            {delivered === all.length
+              ? " delivered"
+              : isShort && others.length > 1
+                ? ` · ${count(all.length - delivered)} not delivered`
+                : others.join("")}
           </span>
         </>
       )}

@@ -44,10 +44,8 @@ export function useStandings(
   endpoints: readonly WebhookEndpoint[] | undefined,
   missed: ReadonlyMap<string, number> | undefined,
 ): Standing[] {
-  const toListeners = { receiver: "listener", status: "failed", limit: LIMITS.maxPageSize };
-  const listeners = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", toListeners)).data?.data.length;
   const of = (recoveries: readonly Event[]) =>
-    statistics === undefined ? [] : standingsOf(statistics, recoveries, listeners, endpoints, missed);
+    statistics === undefined ? [] : standingsOf(statistics, recoveries, endpoints, missed);
   const standings = of([]);
   const isAsked = standings.some(({ endpoint, state }) => endpoint !== undefined && state === "slow");
   const query = { type: "webhook_endpoint.recovered", limit: LIMITS.maxPageSize };
@@ -60,8 +58,6 @@ function standingsOf(
   statistics: Statistics,
   /** The reports that endpoints work again, newest first. */
   recoveries: readonly Event[],
-  /** How many deliveries to listeners failed. */
-  listeners = 0,
   endpoints: readonly WebhookEndpoint[] = [],
   missed?: ReadonlyMap<string, number>,
 ): Standing[] {
@@ -73,6 +69,7 @@ function standingsOf(
     const isBack = counts !== undefined && isRecoveryReported(reported, counts, failures);
     return { ...standingOf(endpoint, counts, failures, isBack), missed: missed?.get(endpoint.id) };
   });
+  const { failed_listener_deliveries: listeners } = statistics;
   const attempts = failuresOf(null).reduce((total, failure) => total + failure.count, 0);
   if (attempts + listeners > 0) {
     found.push({
@@ -206,7 +203,7 @@ export function EndpointTable(props: {
             },
           },
           {
-            label: "Why",
+            label: "Cause",
             from: "desktop",
             isLong: true,
             isFor: (standing) =>
@@ -221,10 +218,8 @@ export function EndpointTable(props: {
           },
           {
             label: "Actions",
-            cell: ({ endpoint, counts, rank }) =>
-              endpoint && (
-                <RowActions endpoint={endpoint} counts={counts} isTroubled={rank >= TROUBLE} onChange={onChange} />
-              ),
+            cell: ({ endpoint, counts }) =>
+              endpoint && <RowActions endpoint={endpoint} counts={counts} onChange={onChange} />,
           },
         ]}
       />
@@ -329,13 +324,8 @@ function Cause({ standing: { state, failures }, last }: { standing: Standing; la
   );
 }
 
-function RowActions(props: {
-  endpoint: WebhookEndpoint;
-  counts: Counts | undefined;
-  isTroubled: boolean;
-  onChange: () => void;
-}) {
-  const { endpoint, counts, isTroubled, onChange } = props;
+function RowActions(props: { endpoint: WebhookEndpoint; counts: Counts | undefined; onChange: () => void }) {
+  const { endpoint, counts, onChange } = props;
   const waiting = counts?.pending ?? 0;
   const [openDialog, setOpenDialog] = useState<"retry" | "enable" | "test" | "disable">();
   const { id } = endpoint;
@@ -344,11 +334,6 @@ function RowActions(props: {
   const undelivered = waiting > 0 ? { status: "pending" } : counts?.failed_deliveries ? { status: "failed" } : {};
   return (
     <span class="row-actions">
-      {isTroubled && (
-        <Link class="button small" href={hrefOf("why", id)} label={`Why ${name}`}>
-          Why
-        </Link>
-      )}
       <MoreMenu
         of={name}
         items={[

@@ -1,5 +1,6 @@
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { TestClock } from "../../../contract/schemas/sandbox.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import { inProject } from "../../../contract/shell-command.ts";
 import { counted } from "../../../contract/words.ts";
 import { countedFailed, waits } from "../../../explain/finding.ts";
@@ -8,7 +9,7 @@ import { shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
-import { atMost, count, duration, percent } from "../../format.ts";
+import { about, count, duration, percent } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { RetryDeliveries } from "../bulk.tsx";
@@ -29,18 +30,19 @@ const MAX_NAMED = 2;
 
 export function Overview() {
   const { minutes, period } = rangeOf("1h");
-  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
   // A state is a present fact: the range is only that of the chart and of the figures.
   const { data: present } = useQuery<Statistics>("/v1/statistics");
+  const ofRange = minutes === LIMITS.statisticsMinutesDefault ? {} : { minutes };
+  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", ofRange));
+  const known = statistics.data &&
+    present && { ...statistics.data, queue: present.queue, failed_deliveries: present.failed_deliveries };
   const endpoints = useEndpoints();
-  const { data: known } = statistics;
   const { found: missed } = useMissed(endpoints.items);
   const standings = useStandings(present, endpoints.items, missed);
   const rest = standings.slice(MAX_ROWS);
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
   const failing = standings.filter(({ state }) => state === "failing");
-  const lost = failedOf(standings);
   const enabled = standings.filter(({ endpoint }) => endpoint?.status === "enabled");
   return (
     <Page
@@ -56,11 +58,12 @@ export function Overview() {
         <>
           <RangeChoice preset="1h" />
           {failing[0]?.endpoint !== undefined && (
-            <Link class="button primary" href={hrefOf("why", failing[0].endpoint.id)}>
+            <Link class="button primary" href={hrefOf("endpoints", failing[0].endpoint.id)}>
               Why {shortNameOf(failing[0].endpoint)} fails
             </Link>
           )}
-          {(failedOf(enabled) > 0 || failing.some((one) => waitingOf(one) > 0)) && (
+          {(enabled.some(({ counts }) => (counts?.failed_deliveries ?? 0) > 0) ||
+            failing.some((one) => waitingOf(one) > 0)) && (
             <RetryDeliveries
               // A retry before the cause is repaired only uses up an attempt.
               class={failing.length > 0 ? "" : "primary"}
@@ -70,16 +73,16 @@ export function Overview() {
       }
     >
       {/* Waits for the content above, so that nothing moves down later. */}
-      <Loaded of={progress === undefined ? { ...statistics, data: undefined } : statistics}>
+      <Loaded of={{ ...statistics, data: progress === undefined ? undefined : known }}>
         {(data) => (
           <>
             {progress && <QuickStart progress={progress} />}
             <RunningOperations />
-            <Figures {...data} lost={lost} />
+            <Figures {...data} />
             <Listeners statistics={data} />
             <Card
               title="Endpoints"
-              note="worst first"
+              {...(standings.length > 1 && { note: "worst first" })}
               actions={
                 standings.length > MAX_ROWS && (
                   <>
@@ -127,16 +130,10 @@ function othersInWords(rest: readonly Standing[]): string {
   return `${count(rest.length)} more: ${parts.join(", ") || "nothing lost or waiting"}`;
 }
 
-/** Returns how many deliveries failed for good. */
-function failedOf(standings: readonly Standing[]): number {
-  return standings.reduce((sum, { counts }) => sum + (counts?.failed_deliveries ?? 0), 0);
-}
-
 /** The state of everything in a sentence, and the rest below it. */
 function Summary(props: { standings: readonly Standing[]; statistics: Statistics; period: string }) {
   const { standings, statistics, period } = props;
-  const { totals, queue } = statistics;
-  const failed = failedOf(standings);
+  const { totals, queue, failed_deliveries: failed } = statistics;
   const failing = standings.filter(({ state }) => state === "failing");
   const disabled = standings.filter((one) => one.endpoint?.status === "disabled" && (one.missed ?? 0) > 0);
   const missed = disabled.reduce((sum, one) => sum + one.missed!, 0);
@@ -177,7 +174,7 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   );
 }
 
-function Figures({ totals, queue, minutes, lost }: Statistics & { lost: number }) {
+function Figures({ totals, queue, minutes, failed_deliveries: lost }: Statistics) {
   // The sandbox's time jumps while it advances.
   const { data: clock } = useQuery<TestClock>(environment.value === "sandbox" ? "/v1/test_clock" : undefined);
   const { events, attempts, succeeded } = totals;
@@ -193,8 +190,8 @@ function Figures({ totals, queue, minutes, lost }: Statistics & { lost: number }
       <Figure label={attempts === 1 ? "attempt" : "attempts"} value={count(attempts)} />
       <Figure label="succeeded" value={percent(succeeded, attempts)} />
       <Figure
-        label={`median${totals.latency_p95_ms === null ? "" : `, p95 ${atMost(totals.latency_p95_ms)}`}`}
-        value={atMost(totals.latency_p50_ms)}
+        label={`median response time${totals.latency_p95_ms === null ? "" : `, p95\u00a0${about(totals.latency_p95_ms).replaceAll(" ", "\u00a0")}`}`}
+        value={about(totals.latency_p50_ms)}
       />
       <Figure
         isNow
@@ -206,7 +203,7 @@ function Figures({ totals, queue, minutes, lost }: Statistics & { lost: number }
         <Figure
           isNow
           label={lost === 1 ? "failed delivery now" : "failed deliveries now"}
-          value={count(lost)}
+          value={`${count(lost)}${lost === LIMITS.maxCountedFailed ? "+" : ""}`}
           href={hrefOf("deliveries", "", { status: "failed" })}
         />
       )}

@@ -66,12 +66,13 @@ function apiFailure(error: ApiError): Failure {
     message: isSaid ? describe(first) : error.message,
     details: [...fields, ...about],
     hint: hintFor(error),
-    exitCode: apiExitCode(error.status),
+    exitCode: error.code === "unsupported_version" ? EXIT_CODES.failed : apiExitCode(error.status),
     problem: error.problem,
   };
 }
 
 export function apiExitCode(status: number): ExitCode {
+  if (status === 400) return EXIT_CODES.usage;
   if (status === 401) return EXIT_CODES.notSignedIn;
   if (status === 403) return EXIT_CODES.notAllowed;
   if (status === 404) return EXIT_CODES.notFound;

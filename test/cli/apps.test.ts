@@ -85,7 +85,7 @@ describe("service apps", () => {
       "--redirect-uri",
       "http://example.com/cb",
     );
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain("--redirect-uri: must be https");
   });
 });

@@ -84,7 +84,7 @@ describe("service customers create", () => {
       "no..body@example.com",
       "--json",
     ]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({
       status: 400,
       code: "invalid_request",

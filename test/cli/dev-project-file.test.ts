@@ -206,7 +206,7 @@ describe("the seed of service dev", () => {
     const failing = `${CALL}- method: POST\n  path: /v1/orders\n  body: { amount: -1 }\n`;
     const project = await makeProject({ ...SEEDED, "fixtures/seed.yaml": failing });
     const failed = startDev(project);
-    expect(await failed.ended).toBe(1);
+    expect(await failed.ended).toBe(2);
     expect(failed.output()).toContain("Call 2 of 2 failed: POST /v1/orders");
     expect(failed.output()).toMatch(/seed {5}│ .*DELETE/);
     project.write("fixtures/seed.yaml", CALL);

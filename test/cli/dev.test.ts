@@ -416,7 +416,7 @@ describe("a start of service dev that cannot succeed", () => {
   it("explains how to create service.yaml if it is missing", async () => {
     const project = await makeProject({});
     const { exitCode, stderr } = await project.service(["dev"]);
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(`service.yaml not found in ${project.folder}`);
     expect(stderr).toContain("To create it: service dev init");
   });

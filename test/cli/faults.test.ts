@@ -83,10 +83,10 @@ describe("service faults", () => {
     [["/v1/orders", "--status", "404"], 2, '--status: "404" is not one of 429, 500, 502, 503'],
     [
       ["/v1/order", "--status", "503"],
-      1,
+      2,
       "<request>: matches no operation that can get a fault; did you mean /v1/orders?",
     ],
-    [["PUT /v1/orders", "--status", "503"], 1, "must be one of GET, POST, PATCH, DELETE"],
+    [["PUT /v1/orders", "--status", "503"], 2, "must be one of GET, POST, PATCH, DELETE"],
     [["/v1/orders", "--status", "503", "--live"], 2, "Only the sandbox has faults"],
   ])("rejects %j", async (args, exitCode, message) => {
     expect(await service(["faults", "add", ...args])).toMatchObject({

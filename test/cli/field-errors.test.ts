@@ -5,7 +5,7 @@ const cli = cliOnPlatform();
 
 const failure = async (...args: string[]): Promise<string[]> => {
   const { exitCode, stderr } = await cli.service(args);
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(2);
   return stderr.split("\n");
 };
 

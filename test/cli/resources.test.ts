@@ -252,7 +252,7 @@ describe("service api", () => {
       stderr: "Error: --input: /nowhere.json does not exist\nSee `service api --help`.\n",
     });
     expect(await service(["api", "POST", "/v1/orders", "--input", "-"], { input: "{" })).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining("400 invalid_json"),
     });
   });

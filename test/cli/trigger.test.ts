@@ -87,7 +87,7 @@ describe("service trigger", () => {
     expect(event.data.object).toMatchObject({ currency: "USD" });
     const { exitCode, stderr } = await service(["trigger", "order.created", "--override", "currency=dollars"]);
     expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringMatching(
         /^Error: --override currency: must be one of the ISO 4217 currency codes, such as EUR/,
       ),

@@ -283,6 +283,6 @@ describe("service dev trust", () => {
     const project = await makeProject({ "service.yaml": "forward: { to: 'app.example:3000' }" });
     expect(await project.service(["dev", "trust"])).toEqual(failsWith("--yes is required", 2));
     const empty = await makeProject({});
-    expect(await empty.service(["dev", "trust", "--yes"])).toEqual(failsWith("service.yaml not found", 1));
+    expect(await empty.service(["dev", "trust", "--yes"])).toEqual(failsWith("service.yaml not found", 2));
   });
 });

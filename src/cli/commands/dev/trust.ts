@@ -1,5 +1,5 @@
 import type { Context } from "../../context.ts";
-import { UserError } from "../../errors.ts";
+import { UsageError, UserError } from "../../errors.ts";
 import { PROJECT_FILE } from "../../project/file.ts";
 import { trustOf } from "../../project/remote-receivers.ts";
 import { type ProjectTrust, withTrust } from "../../settings/profiles.ts";
@@ -36,12 +36,12 @@ export async function runTrust(command: Context, { yes, revoke }: { yes?: true; 
   output.success(`${PROJECT_FILE} may ${uses.join(", and may ")}`);
 }
 
-/** Returns the project of the folder. Throws UserError without one. */
+/** Returns the project of the folder. Throws UsageError without one. */
 export function requireProject(context: Context): { project: Project; text: string } {
   const found = readProject(context.cwd);
   if (found !== undefined) return found;
   const isOther = context.hasProjectFile;
-  throw new UserError(
+  throw new UsageError(
     isOther ? `${PROJECT_FILE} is a Kubernetes manifest` : `${PROJECT_FILE} not found in ${context.cwd}`,
     {
       hint: isOther

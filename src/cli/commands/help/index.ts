@@ -74,8 +74,8 @@ you. A stored key is sent only to the URL that it was stored for.
 A profile has the URL of one platform and a credential for each environment: the
 sandbox, which commands use by default, and live mode (--live).
 
-  service login  Sign in to the sandbox in a browser
-  service login --live  Sign in to live mode
+  service login  Sign in through a browser, to the sandbox or live mode
+  service login --live  Sign in to live mode, without the question
   service login --profile shop --base-url https://api.example.com
       Store another platform or account in a profile
   service login --api-key-stdin < key.txt
@@ -102,9 +102,10 @@ ${PROJECT_SETTINGS.join("\n")}
     guide: "errors.md",
     text: `
 0  Success
-1  Failure: the platform rejected a value or returned another error, or the
-      command failed. If requests had succeeded before, the error has their IDs
-2  Usage error: invalid flag, argument or combination; nothing was changed
+1  Failure: the platform returned another error, or the command failed. If
+      requests had succeeded before, the error has their IDs
+2  Usage error: invalid flag, argument, value or combination, also if the
+      platform finds it (400), or no valid service.yaml where one is needed
 3  Not found (404), or no profile of this name
 4  Not signed in (401)
 5  Forbidden (403)

@@ -66,7 +66,7 @@ const RETRY_MILLISECONDS = 250;
 export async function checkReceiver(options: RunOptions) {
   const { clock, url, onResult, provider } = options;
   const started = clock.elapsed();
-  const limitMilliseconds = timeoutOf(provider.scheme) * 1000;
+  const limitMilliseconds = timeoutOf(provider) * 1000;
   const subject = new Subject(options, limitMilliseconds);
   const results: CheckResult[] = [];
   const broken = new Set<string>();
@@ -84,7 +84,7 @@ export async function checkReceiver(options: RunOptions) {
     ? ((await signingMistake(subject)) ?? valid.fix ?? options.rejectedFix)
     : undefined;
   add(VALID_DELIVERY, mistake === undefined ? valid : { ...valid, fix: mistake }, started);
-  add(respondsInTime(provider.scheme), inTime, started);
+  add(respondsInTime(provider), inTime, started);
   const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * response.milliseconds) / 1000);
   subject.limitMilliseconds = Math.min(seconds * 1000, Math.max(limitMilliseconds, MAX_LATER_LIMIT_MILLISECONDS));
   let obstacle = isAccepted(response) ? undefined : "Skipped: the receiver did not accept a valid delivery";

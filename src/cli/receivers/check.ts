@@ -29,6 +29,8 @@ interface CheckRequest
   payload?: Uint8Array | undefined;
   /** One, or the two of a rotation. */
   secrets: readonly string[];
+  /** Time limit for a response (default: the provider's). */
+  timeoutMs?: number | undefined;
   waitSeconds: number;
   /** How long the receiver may be unreachable at the start (default: `waitSeconds`). */
   reachSeconds?: number;
@@ -36,7 +38,8 @@ interface CheckRequest
 
 /** Checks a receiver with this process's clock and randomness. */
 export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
-  const { scheme = SCHEMES.service, payload, secrets, waitSeconds, reachSeconds = waitSeconds, ...others } = request;
+  const { scheme = SCHEMES.service, payload, secrets, timeoutMs, waitSeconds, ...others } = request;
+  const { reachSeconds = waitSeconds } = request;
   const [current = "", previous, ...more] = secrets;
   const ids = createIdGenerator(randomBytes);
   if (more.length > 0) throw new UsageError("Too many secrets: pass at most two, for a rotation");
@@ -47,7 +50,11 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
       headers: [],
       rejectedFix: undefined,
       ...others,
-      provider: { scheme, template: payload && new Template(scheme, payload, ids) },
+      provider: {
+        scheme,
+        template: payload && new Template(scheme, payload, ids),
+        timeout: timeoutMs && timeoutMs / 1000,
+      },
       secrets: { current, previous, foreign: newSecret(scheme) },
       waitMilliseconds: waitSeconds * 1000,
       reachMilliseconds: reachSeconds * 1000,

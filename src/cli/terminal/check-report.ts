@@ -115,13 +115,14 @@ function resultLines(result: Check, layout: Layout): string[] {
     return [`  ${mark} ${styles.strong(title)}${advisory}`, ...failureLines(result, layout)];
   }
   if (status === "skipped" || status === "not_applicable") {
-    const details = seen === reason ? [] : foldText(seen, width - 6, MAX_LINES);
+    if (seen === reason) return [`  ${mark} ${styles.dim(`${title.padEnd(titleWidth)}  as above`)}`];
+    const details = foldText(seen, width - 6, MAX_LINES);
     return [`  ${mark} ${styles.dim(title)}`, ...details.map((line) => `      ${styles.dim(line)}`)];
   }
   const available = width - titleWidth - 6;
   if (available < MIN_WIDTH) return [`  ${mark} ${title}`];
-  const [brief = ""] = foldText(seen, available, 1);
-  return [`  ${mark} ${title.padEnd(titleWidth)}  ${styles.dim(brief)}`];
+  const lines = foldText(seen, available, MAX_LINES).map((line) => styles.dim(line));
+  return lines.map((line, i) => `  ${i === 0 ? mark : " "} ${(i === 0 ? title : "").padEnd(titleWidth)}  ${line}`);
 }
 
 function failureLines({ sent, seen, explanation, fix, rule }: Check, layout: Layout): string[] {
@@ -134,12 +135,14 @@ function failureLines({ sent, seen, explanation, fix, rule }: Check, layout: Lay
   else parts.push(["Why", explanation], ["Fix", fix]);
   if (failure?.rule !== rule)
     parts.push(["Rule", rule.startsWith("docs/") ? guidePath(rule.slice("docs/".length)) : rule]);
-  return parts.flatMap(([label, text]) =>
-    foldText(text ?? "", Math.max(MIN_WIDTH, width - 12), MAX_LINES).map((line, i) => {
+  return parts.flatMap(([label, text]) => {
+    // A path is copied, so that it stays in one piece.
+    const folded = foldText(text ?? "", label === "Rule" ? Infinity : Math.max(MIN_WIDTH, width - 12), MAX_LINES);
+    return folded.map((line, i) => {
       const shown = label === "Fix" ? line : label === "Seen" ? styles.warn(line) : styles.dim(line);
       return `      ${styles.dim((i === 0 ? label : "").padEnd(4))}  ${shown}`;
-    }),
-  );
+    });
+  });
 }
 
 function markOf({ status, level }: Check, styles: Styles): string {

@@ -19,8 +19,8 @@ export const VALID_DELIVERY: FirstCheck = {
   fix: "Check that the secret is the receiver's, complete and with its prefix, if it has one, that the receiver verifies the raw body, and that the URL is its webhook route.",
 };
 
-export function respondsInTime(scheme: Scheme): FirstCheck {
-  const seconds = timeoutOf(scheme);
+export function respondsInTime(provider: Provider): FirstCheck {
+  const seconds = timeoutOf(provider);
   return {
     id: "responds-in-time",
     title: `Responds within ${seconds} s`,
@@ -32,7 +32,7 @@ export function respondsInTime(scheme: Scheme): FirstCheck {
 }
 
 /** Returns how many seconds the provider waits for a response. */
-export function timeoutOf({ timeout = LIMITS.deliverySeconds }: Scheme): number {
+export function timeoutOf({ scheme, timeout = scheme.timeout ?? LIMITS.deliverySeconds }: Provider): number {
   return timeout;
 }
 
@@ -163,7 +163,7 @@ export const LOAD: readonly Check[] = [
       "Imports and replays send many events at once. Failed deliveries are retried later, so nothing is lost, but late.",
     fix: "Store the event, respond, and do the work later, so that a response is cheap.",
     async run(subject) {
-      const limitMilliseconds = timeoutOf(subject.provider.scheme) * 1000;
+      const limitMilliseconds = timeoutOf(subject.provider) * 1000;
       const size = Buffer.byteLength(subject.sample().body);
       const length = Math.max(1, Math.min(DELIVERIES, Math.floor(BURST_BYTES / Math.max(1, size))));
       const burst = async (): Promise<Response[]> =>

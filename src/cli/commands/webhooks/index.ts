@@ -103,6 +103,9 @@ export const command: CommandDefinition = {
           "Maximum wait for the first accepted delivery (default: 5m in a terminal without a secret, else no wait)",
           { parse: duration(1, MAX_WAIT_SECONDS) },
         ),
+        flag("--timeout <duration>", "Time limit for a response (default: that of the provider)", {
+          parse: parseTimeout,
+        }),
         flag("--skip-verify", "Skip TLS certificate verification of the receiver"),
       ],
       notes: `

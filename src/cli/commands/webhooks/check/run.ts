@@ -35,6 +35,8 @@ export interface CheckFlags extends SecretFlags, SchemeFlag {
   junit?: string;
   /** Seconds. */
   wait?: number;
+  /** Milliseconds. */
+  timeout?: number;
   skipVerify?: true;
 }
 
@@ -85,6 +87,7 @@ export async function runCheck(context: Context, address: string, flags: CheckFl
           secrets,
           eventType,
           observer: sink ?? probing,
+          timeoutMs: flags.timeout,
           waitSeconds,
           reachSeconds: flags.wait ?? REACH_SECONDS,
           skipVerify: flags.skipVerify === true,

@@ -30,6 +30,8 @@ export interface PortAdvisorOptions {
 export class PortAdvisor {
   readonly #options: PortAdvisorOptions;
   readonly #advised = new Set<string>();
+  /** Receivers that have responded, so that another port is not meant. */
+  readonly #known = new Set<string>();
   #isWaiting = false;
   #isClosed = false;
 
@@ -42,10 +44,11 @@ export class PortAdvisor {
     if (report.event === "ready") return void this.checkExpected();
     if (report.event !== "forwarded") return;
     const { url, failure, retryInMs } = report;
+    if (failure === undefined) this.#known.add(url.origin);
     if (failure?.code !== "connection_refused") return void this.#advised.delete(url.origin);
     if (!isLoopback(url.hostname)) return;
     if (retryInMs !== undefined) void this.#await(url);
-    void this.#advise(url);
+    void this.#advise(url, this.#known.has(url.origin) ? `Nothing listens on ${url.host} any more.` : "");
   }
 
   /** Waits for, or reports, each expected address of this machine on which definitely nothing listens. */
@@ -82,7 +85,7 @@ export class PortAdvisor {
     const { clock, except, report } = this.#options;
     if (this.#advised.has(url.origin)) return;
     this.#advised.add(url.origin);
-    const open = await openPortsNear(portOf(url), except, clock);
+    const open = this.#known.has(url.origin) ? [] : await openPortsNear(portOf(url), except, clock);
     const ports = open.length === 1 ? `port ${open[0]}` : `ports ${open.join(", ")}`;
     const found =
       open.length === 0

@@ -277,7 +277,9 @@ function summaryLines(summary: Summary, { styles, layout: { width }, setup }: Li
   } = summary;
   const [arrived, left] = setup.isRecorded ? ["read", "sent"] : ["received", "forwarded"];
   const timing =
-    p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
+    p50 === undefined || p99 === undefined
+      ? ""
+      : `; 2xx responses: p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
   const counts = [
     `${received} ${arrived}`,
     ...(filteredOut > 0 ? [`${filteredOut} filtered out`] : []),
@@ -286,7 +288,7 @@ function summaryLines(summary: Summary, { styles, layout: { width }, setup }: Li
     ...(resolved > 0 ? [`${resolved} resolved by resend`] : []),
     ...(dropped > 0 ? [`${dropped} lost in a reset`] : []),
     ...(waiting > 0 ? [`${waiting} not ${left}`] : []),
-    ...(duplicates === undefined ? [] : [`${duplicates} duplicates dropped`]),
+    ...(duplicates ? [`${counted(duplicates, "duplicate")} dropped`] : []),
   ];
   const text = `Summary  ${counts.join(", ")}${timing}`;
   const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);

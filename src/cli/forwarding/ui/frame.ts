@@ -40,7 +40,10 @@ function smallScreen({ size, history, question }: Model): Line[] {
 
 function screen(model: Model, now: number): ScreenLine[] {
   const body = [...bodyLines(model), ...logLines(model)];
-  return [stateLine(model, now), totalsLine(model), ...body, ...messageLines(model), keysLine(model)];
+  const free = body.length - 1 - body.findLastIndex((line) => line.length > 0);
+  const message = messageLines(model, MESSAGE_ROWS + free);
+  const shown = body.slice(0, body.length + MESSAGE_ROWS - message.length);
+  return [stateLine(model, now), totalsLine(model), ...shown, ...message, keysLine(model)];
 }
 
 /** Renders the connection and the targets, or the time until the next attempt while disconnected. */
@@ -168,25 +171,24 @@ function invitation({ example, filteredOut, runnable }: Model["feed"]): Span[][]
   ];
 }
 
-/** Renders the filter being typed, a message, or the failure of the selected delivery. */
-function messageLines(model: Model): Line[] {
+/** Renders the filter being typed, a message, or the failure of the selected delivery; in at most this many rows. */
+function messageLines(model: Model, rows: number): Line[] {
   const { typing, filter, message, selected, view, size, clock, paused, lost, awaited, question } = model;
   const { columns } = size;
+  const sentence = (text: string, style: Span[1]) => sentenceLines(text, style, columns, rows);
   if (typing)
     return [
       [[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]],
       filterHint(filter),
     ];
-  if (question !== undefined) return sentence(`${question.text}: ${question.keys.join(", ")}.`, "bad", columns);
-  if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style, columns);
-  if (lost !== undefined) {
-    return sentence(`Lost: ${lost.reason}. Missed events follow after reconnecting.`, "warn", columns);
-  }
+  if (question !== undefined) return sentence(`${question.text}: ${question.keys.join(", ")}.`, "bad");
+  if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style);
+  if (lost !== undefined) return sentence(`Lost: ${lost.reason}. Missed events follow after reconnecting.`, "warn");
   if (paused && selected?.isForwarded && selected.outcome === undefined) {
-    return sentence("Not sent yet: forwarding is paused. p resumes it.", "dim", columns);
+    return sentence("Not sent yet: forwarding is paused. p resumes it.", "dim");
   }
-  if (awaited !== undefined) return sentence(`Events wait until ${awaited.waiting}.`, "dim", columns);
-  return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim", columns);
+  if (awaited !== undefined) return sentence(`Events wait until ${awaited.waiting}.`, "dim");
+  return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim");
 }
 
 /** Renders the mistake in a filter, or its syntax. */
@@ -195,9 +197,9 @@ function filterHint(filter: string): Line {
   return [[` ${problem ?? FILTER_SYNTAX}`, problem === undefined ? "dim" : "warn"]];
 }
 
-function sentence(text: string, style: Span[1], columns: number): Line[] {
+function sentenceLines(text: string, style: Span[1], columns: number, rows: number): Line[] {
   const all = wrapWords(text, columns - 2);
-  const lines = all.slice(0, MESSAGE_ROWS);
+  const lines = all.slice(0, rows);
   // The details show the rest.
   if (all.length > lines.length) lines.push(cutText(`${lines.pop()!}…`, columns - 2));
   return [...lines.map((line): Line => [[` ${line}`, style]]), ...emptyLines(MESSAGE_ROWS - lines.length)];
@@ -231,13 +233,11 @@ function keysLine({ feed, view, paused, filter, size, log, question, history: { 
   const canResend = own.includes("r resend") && totals.failed > 0;
   if (canResend) own.splice(own.indexOf("r resend") + 1, 0, "R all");
   if (onEvents && log !== undefined) own.splice(1, 0, "tab log");
-  const escape = view === "list" && filter !== "" ? ["esc show all"] : [];
   const always = view === "help" ? ALWAYS_IN_HELP : ALWAYS;
   const hints = [
     ...ofQuestion.filter((hint) => !always.includes(hint)),
     ...(paused ? ["p resume"] : []),
-    ...escape,
-    ...own,
+    ...(view === "list" && filter !== "" ? ["esc show all", ...own.filter((hint) => hint !== "/ filter")] : own),
   ];
   if (onEvents) hints.push(...(paused ? [] : ["p pause"]), "c clear");
   let room = size.columns - 2 - always.join("  ").length;

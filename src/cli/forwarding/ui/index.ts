@@ -6,6 +6,7 @@ import { FullScreen } from "../../terminal/full-screen.ts";
 import type { Key } from "../../terminal/keys.ts";
 import { printable } from "../../terminal/printable.ts";
 import { graphemes } from "../../terminal/spans.ts";
+import { paint } from "../../terminal/styles.ts";
 import { gapText } from "../lines.ts";
 import type { Display } from "../printer.ts";
 import { Actions } from "./actions.ts";
@@ -13,11 +14,12 @@ import { type Feed, offers } from "./feed.ts";
 import { frameOf } from "./frame.ts";
 import type { Log } from "./log.ts";
 import { Model } from "./model.ts";
+import { columnsOf, rowLine } from "./row.ts";
 
 /** Minimum time between two frames. */
 const FRAME_MS = 50;
-/** Failed events named below the summary. */
-const MAX_FAILED = 3;
+/** Events that stay on the terminal after the screen. */
+const MAX_LEFT = 10;
 /** A countdown changes every second even if nothing else does. */
 const TICK_MS = 1_000;
 
@@ -92,19 +94,21 @@ export class ListenUi implements Display {
       this.#model.apply(report, clock.now());
       return this.#drawSoon();
     }
+    if (report.event === "summary") this.#printRows();
     print(report);
-    if (report.event === "summary") this.#printFailed();
+    const failed = report.event === "summary" ? this.#model?.history.failed().at(-1) : undefined;
+    if (failed === undefined || !offers(this.#model!.feed, "w")) return;
+    const { output } = this.#options.context;
+    output.line(output.runnable(`To explain the last failure: service why ${printable(failed.event.id)}`));
   }
 
-  /** Names the latest failed events below the summary, because the list that showed them is gone. */
-  #printFailed(): void {
-    const { output } = this.#options.context;
-    if (this.#model === undefined || !offers(this.#model.feed, "w")) return;
-    const failed = this.#model.history.failed().slice(-MAX_FAILED);
-    if (failed.length > 0) output.line("To explain the latest failures:");
-    for (const { event } of failed) {
-      output.line(output.runnable(`  service why ${printable(event.id)}   # ${printable(event.type)}`));
-    }
+  /** Repeats the latest rows, because the list that showed them is gone. */
+  #printRows(): void {
+    const { context, terminal = context } = this.#options;
+    const { output } = terminal;
+    const rows = this.#model?.history.rows.slice(-MAX_LEFT) ?? [];
+    const columns = columnsOf(rows, output.width);
+    for (const row of rows) output.line(paint(rowLine(row, false, columns), output.styles).trimEnd());
   }
 
   warn(text: string): void {
@@ -184,7 +188,8 @@ export class ListenUi implements Display {
     const actions = this.#actions;
     if (key === "p") return togglePause(model);
     if (key === "R") return actions?.resendFailed();
-    if (actions === undefined || !offers(feed, key)) return;
+    if (actions === undefined) return;
+    if (!offers(feed, key)) return model.say(`${key} is only for events of the platform`);
     if (selected === undefined) return ROW_KEYS.has(key) ? model.say("No event is selected") : undefined;
     void actions.press(key, selected, () => this.#isOver).then(() => this.#drawSoon());
   }

@@ -58,7 +58,8 @@ export function rowLine(row: Row, isSelected: boolean, { width, type, id }: Colu
   const { event, at, outcome } = row;
   const all = tagsOf(row);
   // Next to a short type, the number of the attempt leaves the other columns their places.
-  const count = all === `attempt ${outcome?.attempt}` ? ` ×${outcome?.attempt}` : "";
+  const isCounted = all === `attempt ${outcome?.attempt}` || (all === COPY_TAGS.resent && width < WITH_NOTE);
+  const count = isCounted ? ` ×${outcome?.attempt}` : "";
   const countTag = event.type.length + count.length <= type ? count : "";
   const tags = countTag === "" ? all : "";
   const [status, style] = statusSpan(row);

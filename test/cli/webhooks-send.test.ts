@@ -78,7 +78,7 @@ describe("service webhooks send", () => {
       verify({ scheme: "service", payload: shown.body, headers: Object.fromEntries(shown.headers), secrets: SECRET }),
     ).not.toThrow();
     expect((await send(receiver.url, ["--dry-run"])).stdout).toMatch(
-      /^POST\thttp:\S+\t\[.*\["Service-Signature","t=\d+,v1=\w+"\].*\]\t\{ "id": "evt_1"/,
+      /^POST http:\S+\n([\w-]+: .+\n)*Service-Signature: t=\d+,v1=\w+\n\n\{ "id": "evt_1"/,
     );
     const args = ["webhooks", "send", receiver.url, "--scheme", "github", "--type", "ping", "--dry-run"];
     const session = runInTerminal(args, { env: { SERVICE_WEBHOOK_SECRET: SECRET } });

@@ -23,7 +23,10 @@ const STATE: Column<ApiKey> = {
 
 const SCOPE_COUNT: Column<ApiKey> = {
   label: "Scopes",
-  text: ({ scopes }, { terminal }) => (terminal && scopes.length > 2 ? `${scopes.length} scopes` : scopes.join(" ")),
+  text({ scopes }, { terminal }) {
+    if (scopes.length === SCOPE_NAMES.length) return `all ${scopes.length}`;
+    return terminal && scopes.length > 2 ? `${scopes.length} scopes` : scopes.join(" ");
+  },
   shrinks: true,
 };
 const ADDRESSES: Column<ApiKey> = { label: "Addresses", text: ({ ip_allowlist }) => ip_allowlist.join(" ") || "any" };

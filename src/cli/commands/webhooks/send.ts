@@ -18,7 +18,6 @@ import { hostKind } from "../../forwarding/options.ts";
 import { eventTypeOf, parseAddress, type SamplePayload, samplePayload, withValues } from "../../receivers/check.ts";
 import { type SchemeFlag, schemeNamed } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
-import { compactJson } from "../../terminal/json.ts";
 import { printable, printableLines } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
@@ -187,10 +186,6 @@ async function show({ headers, body }: Delivery, url: URL, { output }: Context):
     body: new TextDecoder().decode(body),
   };
   if (output.json) return await output.record({ dry_run: true, ...request });
-  if (!output.terminal) {
-    const parts = [request.method, request.url, compactJson(request.headers), request.body];
-    return output.line(parts.map(printable).join("\t"));
-  }
   output.line(`${output.styles.strong(request.method)} ${printable(request.url)}`);
   for (const [name, value] of request.headers) {
     output.line(`${output.styles.dim(`${name}:`)} ${printable(value)}`);

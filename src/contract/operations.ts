@@ -259,7 +259,7 @@ const ENTRIES = {
     route: "POST /v1/deliveries/retry",
     summary: "Retry deliveries",
     details:
-      "Retries all matching deliveries in the background. The response is the bulk operation, which shows the progress.",
+      "Retries all matching deliveries in the background: those to endpoints and, while a listener is connected, those to listeners, which then get a replay. The response is the bulk operation, which shows the progress.",
     body: DeliveryBulkRetry,
     sends: BULK_FILTERS,
     response: BulkOperation,

@@ -11,8 +11,8 @@ import type { Report, Summary } from "./report.ts";
 export interface RunOptions extends Omit<ConnectionOptions, "clock" | "random">, ForwardingOptions {
   /** Signs with this secret instead of the platform's. */
   secret?: string | undefined;
-  /** Returns false for an event that is acknowledged and neither reported nor forwarded. */
-  filter?: ((event: RelayedEvent) => boolean) | undefined;
+  /** Returns false for an event, or a replay of one, that is acknowledged and neither reported nor forwarded. */
+  filter?: ((event: RelayedEvent, isReplay: boolean) => boolean) | undefined;
   /** Called with the cursor after which a later run can start, each time that it moves. */
   passed?: ((cursor: string) => void) | undefined;
   /** Called with every report, in order. Must not throw. */
@@ -161,7 +161,7 @@ export class Run {
   #received(event: ReceivedEvent & { entry: Entry }): void {
     if (this.#stopping) return;
     const { id, type, body, entry } = event;
-    if (this.#options.filter?.(event) === false) {
+    if (this.#options.filter?.(event, entry.cursor !== id) === false) {
       this.#filteredOut! += 1;
       return this.#connection.acknowledge(entry, { durationMs: 0, isFiltered: true });
     }

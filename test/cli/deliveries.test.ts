@@ -82,7 +82,7 @@ describe("service deliveries list", () => {
 
   it.each([
     [["--status", "done"], 2, "is not one of pending, succeeded, failed"],
-    [["--event", "we_4Vf8aTqz0bKm2sNw9XyRcd"], 1, "event: must be the ID of a"],
+    [["--event", "we_4Vf8aTqz0bKm2sNw9XyRcd"], 2, "event: must be the ID of a"],
   ])("rejects %j", async (args, exitCode, reason) => {
     expect(await service(["deliveries", "list", ...args])).toMatchObject({
       exitCode,
@@ -251,6 +251,18 @@ describe("service deliveries retry", () => {
     expect(stderr).toContain("409 delivery_not_retryable");
     expect(stderr).toMatch(/replay the event (evt_\w+) [^]*To replay it: service events replay \1\n/);
     expect(await service(["deliveries", "retry", "dlv_x"])).toMatchObject({ exitCode: 3 });
+  });
+
+  it("waits with --wait for the response, and exits with 1 unless it is 2xx", async () => {
+    const { id } = await newEndpoint({ status: 503, body: "busy" }, { status: 500, body: "broken" }, { status: 204 });
+    await json("trigger", "customer.created");
+    const delivery = await delivered(id, 1);
+    const retry = ["deliveries", "retry", delivery.id, "--wait"];
+    const first = await service(retry);
+    expect(first).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(first.stderr).toMatch(/^Error: 500 in \d.* ms: broken\nFor the likely cause: service why dlv_/);
+    const { exitCode, stdout } = await service(retry);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^dlv_\w+\t204\t\d+\n$/) });
   });
 });
 

@@ -198,9 +198,6 @@ describe("service events replay", () => {
     expect(receiver.seen.filter((id) => id === event.id)).toHaveLength(1);
     const refused = await service([...args, `localhost:${await freePort()}`]);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("connection refused") });
-    expect(await service(["events", "replay", "--since", "1h", "--forward-to", receiver.url])).toMatchObject({
-      exitCode: 2,
-    });
   });
 
   it("reports the replay even if the application of --forward-to does not accept the event", async () => {
@@ -225,7 +222,7 @@ describe("service events replay", () => {
     const event = await json<Event>("trigger", "customer.created");
     expect(await service(["events", "replay", "evt_x"])).toMatchObject({ exitCode: 3, stdout: "" });
     const args = ["events", "replay", event.id, "--endpoint", "we_4Vf8aTqz0bKm2sNw9XyRcd"];
-    expect(await service(args)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("endpoint:") });
+    expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("endpoint:") });
     await json("clock", "advance", "31d");
     const { exitCode, stderr } = await service(["events", "replay", event.id]);
     expect(exitCode).toBe(1);

@@ -1,17 +1,15 @@
 import { apiPath } from "../../client/base-url.ts";
-import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Event } from "../../contract/schemas/event.ts";
 import type { SecretRotate, WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
 import { shellCommand, shellWord } from "../../contract/shell-command.ts";
-import { shortError } from "../../explain/attempts.ts";
 import { duration, parseEventType } from "../arguments/values.ts";
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { UserError } from "../errors.ts";
-import { formatDuration, formatSpan } from "../terminal/time.ts";
+import { awaitAttempt, showAttempt } from "../resource/attempt-result.ts";
+import { formatSpan } from "../terminal/time.ts";
 import { EVENTS } from "../resource/event-view.ts";
 import { createVerb, updateVerb } from "../resource/fields.ts";
 import { rejectQuiet } from "../resource/show-secret.ts";
@@ -182,50 +180,21 @@ interface PingFlags extends Idempotent {
   type?: EventType;
 }
 
-const PING_SECONDS = LIMITS.deliverySeconds + 5;
-const POLL_MS = 100;
-
 /** Sends a ping and shows the response. Exits with 1 unless it is 2xx. Programs get the event without waiting. */
 async function runPing(context: Context, id: string, { type, idempotencyKey }: PingFlags): Promise<void> {
   const { output } = context;
   const body = type === undefined ? {} : { type };
   const event = await callVerb<Event>(context, ENDPOINTS, { id, verb: "ping", body, idempotencyKey });
   if (output.json || output.quiet || output.chosen) return await output.object(event, EVENTS.view);
-  const attempt = await output.spinner.during("Waiting for the response", () => firstAttempt(event.id, id, context));
-  if (attempt === undefined) {
-    throw new UserError(`${event.type} was not delivered within ${PING_SECONDS} s`, {
-      hint: shellCommand`For the reason: service why ${event.id}`,
-      code: "delivery_pending",
-    });
-  }
-  const { status_code: status, error, duration_ms: took, response_excerpt: excerpt } = attempt;
-  const result = `${status ?? `No response (${shortError(error)})`} in ${formatDuration(took)}`;
-  if (isSuccess(status ?? undefined)) {
-    output.success(`${result}: ${event.type} ${event.id}`);
-    if (!output.terminal) output.line([event.id, String(status), String(took)].join("\t"));
-    return;
-  }
-  const [first = ""] = (error?.replace(/^[a-z_]+: /, "") ?? excerpt ?? "").trim().split(/\r?\n/, 1);
-  throw new UserError(`${result}${first === "" ? "" : `: ${first.slice(0, MAX_EXCERPT)}`}`, {
-    hint: shellCommand`For the likely cause: service why ${event.id}`,
-    code: "delivery_failed",
-  });
+  const attempt = await awaitAttempt(() => firstAttempt(event.id, id, context), context);
+  showAttempt(attempt, event, context);
 }
 
-const MAX_EXCERPT = 200;
-
-/** Returns the first attempt to deliver an event to this endpoint; undefined if there is none in time. */
+/** Returns the first attempt to deliver an event to this endpoint; undefined if there is none so far. */
 async function firstAttempt(event: string, endpoint: string, context: Context): Promise<Attempt | undefined> {
   const list = { method: "GET", path: "/v1/deliveries", query: { event, endpoint } } as const;
-  const deadline = context.now() + PING_SECONDS * 1000;
-  while (context.now() < deadline) {
-    const [delivery] = (await context.request<{ data: Delivery[] }>(list)).data;
-    if (delivery !== undefined && delivery.attempt_count > 0) {
-      const path = apiPath`/v1/deliveries/${delivery.id}`;
-      const [attempt] = (await context.request<Delivery>({ method: "GET", path })).attempts ?? [];
-      if (attempt !== undefined) return attempt;
-    }
-    await context.sleep(POLL_MS);
-  }
-  return undefined;
+  const [delivery] = (await context.request<{ data: Delivery[] }>(list)).data;
+  if (delivery === undefined || delivery.attempt_count === 0) return undefined;
+  return (await context.request<Delivery>({ method: "GET", path: apiPath`/v1/deliveries/${delivery.id}` }))
+    .attempts?.[0];
 }

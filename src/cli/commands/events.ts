@@ -11,6 +11,7 @@ import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { assertOneOrMany, BULK_FIELDS, type BulkFlags, bulkFlags, runBulk } from "../resource/bulk.ts";
+import type { Replays, Responses } from "../forwarding/forward-replay.ts";
 import { followList } from "../resource/follow.ts";
 import { EVENTS, objectOf } from "../resource/event-view.ts";
 import { callVerb, getVerb, IDEMPOTENCY_KEY, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
@@ -62,17 +63,14 @@ export const command: CommandDefinition = {
         "Replay one or more events of the last 30 days to endpoints and listeners. Exits with 1 if an event reaches no endpoint and no listener.",
       args: [{ arg: "[id]", about: "ID of the event", parse: objectId }],
       options: [
-        flag("--failed", "Only events with failed deliveries, sent only to their endpoints"),
+        flag("--failed", "Only events with failed deliveries, sent only to their endpoints and connected listeners"),
         flag("--missed", "Only events that the --endpoint subscribes to and has no delivery of", {
           conflicts: ["failed"],
         }),
         ...bulkFlags("events", "Replay to this webhook endpoint and to listeners only"),
         flag(
           "-f, --forward-to <target>",
-          "Forward it to this URL, such as localhost:3000/webhooks, besides its endpoints and listeners",
-          {
-            conflicts: ["since", "until", "type", "failed", "missed"],
-          },
+          "Forward them to this URL, such as localhost:3000/webhooks, besides their endpoints and listeners",
         ),
         IDEMPOTENCY_KEY,
       ],
@@ -84,6 +82,7 @@ export const command: CommandDefinition = {
         `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
         `service events replay ${EVENTS.exampleId} --forward-to localhost:3000/webhooks`,
         "service events replay --since 1h --type 'order.*' --failed",
+        "service events replay --failed --forward-to localhost:3000/webhooks",
       ],
       async run(context: Context, given: string | undefined, flags: ReplayFlags) {
         const ofMany =
@@ -99,11 +98,7 @@ export const command: CommandDefinition = {
           missing: "Pass an event ID, or --since, --failed or --missed",
           example: "service events replay --since 1h --failed",
         });
-        if (id !== undefined) return runReplay(id, flags, context);
-        const { failed, missed } = flags;
-        const filters = { ...(failed === true && { status: "failed" as const }), ...(missed === true && { missed }) };
-        const path = `${EVENTS.path}/replay`;
-        return runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
+        return id === undefined ? runReplays(flags, context) : runReplay(id, flags, context);
       },
     },
     {
@@ -145,10 +140,10 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   const { endpoint, idempotencyKey, forwardTo } = flags;
   const body: EventReplay = endpoint === undefined ? {} : { endpoint };
   const replay = () => callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
-  const { replayed, response, failure } =
-    forwardTo === undefined || context.globals.dryRun
-      ? { replayed: await replay() }
-      : await (await import("../forwarding/forward-replay.ts")).forwardReplay(id, forwardTo, replay, context);
+  const { replayed, response, failure } = await forwarding(
+    { target: forwardTo, id, replay, countOf: () => 1 },
+    context,
+  );
   const recipients = recipientsOf(replayed);
   // The response of a replay has no ID of its own, but its deliveries do.
   if (output.quiet && !output.json) {
@@ -163,6 +158,27 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   if (response !== undefined) output.notice(response);
   if (failure !== undefined) throw failure;
   if (replayed.deliveries.length > 0) output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
+}
+
+/** Replays many events. */
+async function runReplays(flags: ReplayFlags, context: Context): Promise<void> {
+  const { failed, missed, forwardTo } = flags;
+  const filters = { ...(failed === true && { status: "failed" as const }), ...(missed === true && { missed }) };
+  const path = `${EVENTS.path}/replay`;
+  const replay = () => runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
+  const { response, failure } = await forwarding({ target: forwardTo, replay, countOf: (done) => done }, context);
+  if (response !== undefined) context.output.notice(response);
+  if (failure !== undefined) throw failure;
+}
+
+/** Replays, and with a target forwards what is replayed. */
+async function forwarding<Result>(
+  { target, ...replays }: Omit<Replays<Result>, "target"> & { target: string | undefined },
+  context: Context,
+): Promise<{ replayed: Result } & Responses> {
+  if (target === undefined || context.globals.dryRun) return { replayed: await replays.replay() };
+  const { forwardReplays } = await import("../forwarding/forward-replay.ts");
+  return await forwardReplays({ target, ...replays }, context);
 }
 
 function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay): string {

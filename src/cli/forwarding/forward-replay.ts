@@ -1,5 +1,6 @@
 import { isSuccess } from "../../contract/is-success.ts";
-import type { Replay } from "../../contract/schemas/event.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
+import { counted } from "../../contract/words.ts";
 import type { ForwardedReport } from "../../relay/report.ts";
 import { listenTargets } from "../../relay/run.ts";
 import type { Context } from "../context.ts";
@@ -8,39 +9,72 @@ import { formatDuration } from "../terminal/time.ts";
 import { readForwardingOptions } from "./options.ts";
 import { accessPlatform, listenBriefly } from "./platform-access.ts";
 
+/** What is replayed, and where it is forwarded. */
+export interface Replays<Result> {
+  /** `--forward-to` */
+  target: string;
+  /** The event, if it is only one. */
+  id?: string;
+  /** Starts the replays. Called once the platform would send them here. */
+  replay: () => Promise<Result>;
+  /** Returns how many events are replayed. */
+  countOf: (result: Result) => number;
+}
+
+/** What the application responded. */
+export interface Responses {
+  response?: string;
+  failure?: UserError;
+}
+
 /**
- * Listens for one event, replays it once the platform would send it here, and forwards it to an application on this
- * machine. Resolves with the replay, and with the response in words or why the application did not accept the event.
+ * Replays events while it listens, and forwards them to an application on this machine. Resolves with the result of
+ * `replay`, and with the responses in words or how many events the application did not accept.
  */
-export async function forwardReplay(
-  id: string,
-  target: string,
-  replay: () => Promise<Replay>,
+export async function forwardReplays<Result>(
+  { target, id, replay, countOf }: Replays<Result>,
   context: Context,
-): Promise<{ replayed: Replay; response?: string; failure?: UserError }> {
+): Promise<{ replayed: Result } & Responses> {
   const { signal } = context;
   const { options } = readForwardingOptions({ forwardTo: target }, context);
   const platform = await accessPlatform(context);
-  let replaying: Promise<Replay> | undefined;
-  let forwarded: ForwardedReport | undefined;
-  const filter = (event: { id: string }): boolean => event.id === id;
+  let replaying: Promise<Result> | undefined;
+  let expected = Infinity;
+  const outcomes: ForwardedReport[] = [];
+  const filter = (event: { id: string }, isReplay: boolean): boolean => isReplay && (id ?? event.id) === event.id;
   // With its target, the attempt belongs to the delivery that failed.
   const targets = { targets: listenTargets(options), once: true };
   const run = { ...options, ...targets, filter, waitMs: 0, hasWaited: false, signal };
   await listenBriefly(platform, run, (report, stop) => {
+    const stopIfOver = (): void => void (outcomes.length >= expected && stop());
     if (report.event === "ready") {
       replaying = replay();
-      replaying.catch(stop);
+      replaying.then((result) => {
+        expected = countOf(result);
+        stopIfOver();
+      }, stop);
     }
     if (report.event !== "forwarded") return;
-    forwarded = report;
-    stop();
+    outcomes.push(report);
+    stopIfOver();
   });
   const replayed = await replaying;
-  if (replayed === undefined || forwarded === undefined) throw signal.reason;
-  const { status, failure, url, durationMs, hint } = forwarded;
-  if (isSuccess(status))
-    return { replayed, response: `${url.href} responded with ${status} in ${formatDuration(durationMs)}` };
-  const message = failure === undefined ? `${url.href} responded with ${status}` : `${url.href}: ${failure.message}`;
-  return { replayed, failure: new UserError(message, { code: "forward_failed", hint }) };
+  if (replayed === undefined || outcomes.length < expected) throw signal.reason;
+  return { replayed, ...summaryOf(outcomes) };
+}
+
+function summaryOf(outcomes: readonly ForwardedReport[]): Responses {
+  const failed = outcomes.find(({ status }) => !isSuccess(status));
+  const { status, failure, url, durationMs, hint, id } = failed ?? outcomes[0] ?? {};
+  if (url === undefined) return {};
+  const last = failure === undefined ? `${url.href} responded with ${status}` : `${url.href}: ${failure.message}`;
+  if (outcomes.length === 1) {
+    if (failed === undefined) return { response: `${last} in ${formatDuration(durationMs!)}` };
+    return { failure: new UserError(last, { code: "forward_failed", hint }) };
+  }
+  const count = outcomes.filter((one) => isSuccess(one.status)).length;
+  const accepted = `${url.href} accepted ${count} of ${counted(outcomes.length, "event")}`;
+  if (failed === undefined) return { response: accepted };
+  const advice = shellCommand`For the likely cause of the first failure: service why ${id!}`;
+  return { failure: new UserError(`${accepted}: ${last}`, { code: "forward_failed", hint: advice }) };
 }

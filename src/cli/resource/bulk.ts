@@ -2,6 +2,7 @@ import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath } from "../../client/base-url.ts";
 import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { objectId, pointInTime } from "../arguments/values.ts";
 import { type Flag, flag } from "../command.ts";
@@ -68,9 +69,10 @@ export function assertOneOrMany(
 
 /**
  * Counts the matching objects, asks for confirmation, starts the operation and shows its progress. The platform
- * continues it after Ctrl-C. Throws UserError if some objects could not be retried or replayed.
+ * continues it after Ctrl-C. Resolves with the number of objects that were retried or replayed. Throws UserError if some
+ * could not be.
  */
-export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<void> {
+export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<number> {
   const { output } = context;
   const body: BulkFilters = {
     ...filters,
@@ -86,14 +88,11 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
     if (plan.total > 0) {
       await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
     } else {
-      const ofListeners =
-        filters.status === "failed"
-          ? " This covers deliveries to endpoints. For those to listeners, press R in `service listen`, or run `service events replay <id>`."
-          : "";
-      output.notice(`No ${nounsOf(kind)} match.${ofListeners}`);
+      output.notice(`No ${nounsOf(kind)} match.`);
+      if (filters.status === "failed") await noteListeners(flags, context);
       if (flags.since !== undefined || flags.until !== undefined) await noteClock(context);
       // Programs get an operation with an ID, as from the API.
-      if (!output.json) return;
+      if (!output.json) return 0;
     }
   }
   const { idempotencyKey } = flags;
@@ -108,6 +107,20 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   }
   output.success(`Queued ${counted(operation.done)}${operation.status === "canceled" ? "; then canceled" : ""}`);
   output.note("To see how the receivers respond: service deliveries list");
+  return operation.done;
+}
+
+/** Says how to resend what a listener failed that is not connected. */
+async function noteListeners({ endpoint, since, until, type }: BulkFlags, context: Context): Promise<void> {
+  const query = { status: "failed", receiver: "listener", limit: 1 };
+  if (endpoint !== undefined) return;
+  const { data } = await context.request<{ data: Delivery[] }>({ method: "GET", path: pathOf("delivery"), query });
+  if (data[0] === undefined) return;
+  const given = Object.entries({ since, until, type }).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
+  const flags = ["--failed", "--forward-to", data[0].target ?? "localhost:3000", ...given];
+  context.output.notice(
+    shellCommand`To resend what failed at a listener, while none runs:\n  service events replay ${flags}`,
+  );
 }
 
 /** Returns the status in words. An operation only queues: it succeeds once it is through, whatever the receivers do. */

@@ -15,6 +15,7 @@ import * as events from "../domain/events.ts";
 import * as faults from "../domain/faults.ts";
 import * as apps from "../domain/oauth-apps.ts";
 import * as objects from "../domain/objects.ts";
+import type { BulkFilters, BulkType } from "../../contract/schemas/bulk-operation.ts";
 import type { RequestContext, Tenant } from "../domain/request-context.ts";
 import { getRequestLog, pageOfRequestLogs } from "../domain/request-logs.ts";
 import { RULES } from "../domain/rules/index.ts";
@@ -77,6 +78,11 @@ export function handlersOf(tools: OperationTools): Readonly<Record<string, AnyHa
 /** Returns the handlers of the operations that are described one by one. */
 function customHandlers(tools: OperationTools): Handlers {
   const { vault, clock, versions, requests, listeners, clockAdvancer } = tools;
+  const isListened = async ({ tx, tenant }: RequestContext) => (await listeners.count(tx, tenant.environment)) > 0;
+  const bulkHandler =
+    (type: BulkType): Write<{ body: BulkFilters }> =>
+    async ({ body }, context) =>
+      bulk.createBulkOperation(context, type, body, await isListened(context));
   const listOf =
     (kind: IdKind, { page }: Reads<Listed>) =>
     (call: Call<unknown, ListQuery>, queries: Queries) =>
@@ -114,7 +120,7 @@ function customHandlers(tools: OperationTools): Handlers {
       const count = await listeners.count(context.tx, context.tenant.environment, type);
       return { object: "replay", event: id, deliveries: created, listeners: count };
     },
-    replayEvents: ({ body }, context) => bulk.createBulkOperation(context, "events.replay", body),
+    replayEvents: bulkHandler("events.replay"),
 
     createWebhookEndpoint: ({ body }, context) => endpoints.createEndpoint(context, body, tools),
     listWebhookEndpoints: listOf("webhook_endpoint", endpoints.webhookEndpoints),
@@ -151,12 +157,12 @@ function customHandlers(tools: OperationTools): Handlers {
       });
     },
     getDelivery: ({ caller, id }, queries) => deliveries.getDelivery(queries, caller.tenant, id),
-    retryDelivery: ({ id }, context) => deliveries.retryDelivery(context, id),
+    retryDelivery: async ({ id }, context) => deliveries.retryDelivery(context, id, await isListened(context)),
     cancelDelivery: {
       isolation: "read committed",
       write: ({ id }, context) => deliveries.cancelPending(context, id),
     },
-    retryDeliveries: ({ body }, context) => bulk.createBulkOperation(context, "deliveries.retry", body),
+    retryDeliveries: bulkHandler("deliveries.retry"),
 
     listBulkOperations: listOf("bulk_operation", bulk.bulkOperations),
     getBulkOperation: oneOf(bulk.bulkOperations),

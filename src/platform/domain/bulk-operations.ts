@@ -12,7 +12,7 @@ import {
   type BulkRange,
   countDeliveries,
   countEvents,
-  endpointDeliveriesOf,
+  deliveriesOfEvent,
   nextDeliveries,
   nextEvents,
 } from "../storage/bulk-operations.ts";
@@ -31,16 +31,17 @@ const MAX_WRITTEN = 100;
 const PING = "webhook_endpoint.ping";
 
 /** Of an operation on missed events, with what the endpoint subscribed to when it was created. */
-type StoredFilters = BulkFilters & { subscriptions?: string[] };
+type StoredFilters = BulkFilters & { listeners?: boolean; subscriptions?: string[] };
 
 /**
- * Creates an operation on all objects that match now. With `dry_run` it is only counted and not stored. Throws ApiError
- * `invalid_request`.
+ * Creates an operation on all objects that match now, deliveries to listeners included if someone listens. With
+ * `dry_run` it is only counted and not stored. Throws ApiError `invalid_request`.
  */
 export async function createBulkOperation(
   context: RequestContext,
   type: BulkType,
   { dry_run: isDryRun = false, ...filters }: BulkFilters & { dry_run?: boolean },
+  isListened: boolean,
 ): Promise<BulkOperation> {
   const { tx, tenant, now } = context;
   const { environment } = tenant;
@@ -73,6 +74,7 @@ export async function createBulkOperation(
     status: "running",
     filters: JSON.stringify({
       ...filters,
+      listeners: isListened,
       ...(filters.missed === true && { subscriptions: JSON.parse(receiver!.events) as string[] }),
     } satisfies StoredFilters),
     request_id: context.requestId,
@@ -143,24 +145,26 @@ export async function carryOutSlice(context: RequestContext, id: string, partOf:
 async function carryOut(
   context: RequestContext,
   row: BulkOperationRow,
-  { environment, endpointId, status, isMissed }: BulkRange,
+  range: BulkRange,
   item: string,
 ): Promise<number> {
+  const { endpointId, status, isMissed } = range;
   let written = 1;
   try {
-    if (row.type === "deliveries.retry") await retryDelivery(context, item);
+    if (row.type === "deliveries.retry") await retryDelivery(context, item, range.ofListeners);
     else {
-      let endpoints = endpointId === undefined ? undefined : [endpointId];
+      let receivers = endpointId === undefined ? undefined : [endpointId];
       if (status !== undefined || isMissed) {
-        const deliveries = await endpointDeliveriesOf(context.tx, environment, item);
-        const selected = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
+        const selected = await deliveriesOfEvent(context.tx, range, item);
         if (isMissed && selected.length > 0) return 0;
         if (status !== undefined && !selected.some((one) => one.status === status)) return 0;
         // A later delivery counts: an event that a replay has delivered since is not sent again.
-        const latest = new Map(selected.map((one) => [one.endpoint_id, one.status]));
-        if (!isMissed) endpoints = [...latest].filter(([, current]) => current === status).map(([id]) => id);
+        const latest = new Map(selected.map((one) => [one.receiver, one.status]));
+        if (!isMissed) receivers = [...latest].filter(([, current]) => current === status).map(([id]) => id);
       }
-      if (endpoints?.length !== 0) written += (await replayEvent(context, item, endpoints)).deliveries.length;
+      if (receivers?.length === 0) return 0;
+      const endpoints = receivers?.filter((id) => id !== "listeners");
+      written += (await replayEvent(context, item, endpoints)).deliveries.length;
     }
     row.done += 1;
   } catch (error) {
@@ -183,11 +187,12 @@ function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number
 }
 
 function rangeOf(row: BulkOperationRow): BulkRange {
-  const { endpoint, type, status, subscriptions } = JSON.parse(row.filters) as StoredFilters;
+  const { endpoint, type, status, listeners, subscriptions } = JSON.parse(row.filters) as StoredFilters;
   const named = type === undefined || type === "*" ? undefined : typesOfSubscription(type);
   return {
     environment: row.environment,
     endpointId: endpoint,
+    ofListeners: listeners === true,
     types:
       subscriptions === undefined
         ? named

@@ -77,18 +77,21 @@ export async function deliveriesOfNamed(
 }
 
 /**
- * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of
- * retries. Throws ApiError
- * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
+ * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of retries; the event of one
+ * to a listener is replayed if a listener is connected. Throws ApiError `delivery_not_retryable`, `endpoint_disabled`,
+ * `endpoint_deleted` or `event_expired`.
  */
-export async function retryDelivery(context: RequestContext, id: string): Promise<Delivery> {
+export async function retryDelivery(context: RequestContext, id: string, isListened: boolean): Promise<Delivery> {
   const { tx } = context;
   const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
-  if (row.endpoint_id === null) {
-    throw notRetryable(id, `it was sent to a listener; replay the event ${row.event_id} instead`);
-  }
   if (row.status === "succeeded")
     throw notRetryable(id, `it has succeeded; replay the event ${row.event_id} to send it again`);
+  if (row.endpoint_id === null) {
+    const reason = `it was sent to a listener, and none is connected; replay the event ${row.event_id} instead`;
+    if (!isListened) throw notRetryable(id, reason);
+    await replayEvent(context, row.event_id, []);
+    return toDelivery(row, context.tenant);
+  }
   if (row.endpoint_status === null) {
     const detail = `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`;
     throw new ApiError("endpoint_deleted", detail);

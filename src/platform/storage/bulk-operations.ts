@@ -49,6 +49,8 @@ export function deleteBulkOperations(tx: Transaction, environment: number, idBou
 export interface BulkRange {
   environment: number;
   endpointId: string | undefined;
+  /** Whether it includes deliveries to listeners. */
+  ofListeners: boolean;
   /** Undefined for every type. */
   types: readonly string[] | undefined;
   /** Status of deliveries; undefined for events with any deliveries or none. */
@@ -62,7 +64,7 @@ export interface BulkRange {
 
 type BulkItem = Record<"id" | "type", string>;
 
-/** Returns deliveries to endpoints in the order of their IDs, whatever their type. */
+/** Returns deliveries in the order of their IDs, whatever their type. */
 export function nextDeliveries(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
   const { conditions, parameters } = ofDeliveries(range, "id");
   const sql = `SELECT id, event_type AS type FROM deliveries WHERE ${conditions.join(" AND ")}`;
@@ -95,21 +97,30 @@ export async function countEvents(queries: Queries, range: BulkRange): Promise<n
   return countOf(queries, `SELECT COUNT(*) AS count FROM events WHERE ${where}`, parameters);
 }
 
-/** An event's deliveries to endpoints, oldest first. */
-export function endpointDeliveriesOf(queries: Queries, environment: number, eventId: string) {
-  return queries.all<{ endpoint_id: string; status: DeliveryStatus }>(
-    `SELECT endpoint_id, status FROM deliveries
-     WHERE environment = $1 AND event_id = $2 AND endpoint_id IS NOT NULL ORDER BY id`,
-    [environment, eventId],
+/** An event's deliveries to the receivers of an operation, oldest first. `receiver` is `listeners` for all of these. */
+export function deliveriesOfEvent(queries: Queries, range: BulkRange, eventId: string) {
+  const parameters: SqlValue[] = [range.environment, eventId];
+  return queries.all<{ receiver: string; status: DeliveryStatus }>(
+    `SELECT COALESCE(endpoint_id, 'listeners') AS receiver, status FROM deliveries
+     WHERE environment = $1 AND event_id = $2 AND ${toReceivers(range, parameters)} ORDER BY id`,
+    parameters,
   );
 }
 
-function ofDeliveries({ environment, status, endpointId, position, untilId }: BulkRange, bound: "id" | "event_id") {
-  const parameters: SqlValue[] = [environment, status ?? "", position, untilId];
+function ofDeliveries(range: BulkRange, bound: "id" | "event_id") {
+  const { environment, status = "", position, untilId } = range;
+  const parameters: SqlValue[] = [environment, status, position, untilId];
   const base = `environment = $1 AND status = $2 AND ${bound} > $3 AND ${bound} < $4`;
-  const endpoint =
-    endpointId === undefined ? "endpoint_id IS NOT NULL" : `endpoint_id = $${parameters.push(endpointId)}`;
-  return { conditions: [base, endpoint], parameters };
+  return { conditions: [base, toReceivers(range, parameters)], parameters };
+}
+
+/** Selects what was sent to the endpoint, or to any. Of the deliveries of an event to listeners, only the last counts. */
+function toReceivers({ endpointId, ofListeners }: BulkRange, parameters: SqlValue[]): string {
+  if (endpointId !== undefined) return `endpoint_id = $${parameters.push(endpointId)}`;
+  if (!ofListeners) return "endpoint_id IS NOT NULL";
+  return `(endpoint_id IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM deliveries later WHERE later.environment = deliveries.environment
+    AND later.event_id = deliveries.event_id AND later.id > deliveries.id AND later.endpoint_id IS NULL))`;
 }
 
 function amongTypes(column: string, types: readonly string[] | undefined, parameters: SqlValue[]): string[] {

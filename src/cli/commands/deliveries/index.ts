@@ -8,6 +8,7 @@ import { objectId } from "../../arguments/values.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { environmentNow } from "../../environment-time.ts";
+import { awaitAttempt, showAttempt } from "../../resource/attempt-result.ts";
 import { assertOneOrMany, BULK_FIELDS, type BulkFlags, bulkFlags, runBulk } from "../../resource/bulk.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resource/columns.ts";
 import { resourceFor } from "../../resource/resource.ts";
@@ -108,18 +109,21 @@ export const command: CommandDefinition = {
       about: "Retry a delivery now, or all failed deliveries",
       args: [{ arg: "[id]", about: "ID of the delivery", parse: objectId }],
       options: [
-        flag("--failed", "Retry all failed deliveries, in the background"),
+        flag("--failed", "Retry all failed deliveries to endpoints and connected listeners, in the background"),
         flag("--pending", "Retry all deliveries that wait for their next attempt, in the background", {
           conflicts: "failed",
         }),
         ...bulkFlags("deliveries", "Only deliveries to this webhook endpoint"),
+        flag("--wait", "Wait for the response to the one delivery; exit 1 unless it is 2xx", {
+          conflicts: ["failed", "pending"],
+        }),
         IDEMPOTENCY_KEY,
       ],
       dryRun: true,
       fields: DELIVERIES.view,
       fieldsWith: BULK_FIELDS,
       examples: [
-        `service deliveries retry ${DELIVERIES.exampleId}`,
+        `service deliveries retry ${DELIVERIES.exampleId} --wait`,
         "service deliveries retry --failed --since 1h",
         "service deliveries retry --failed --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd",
       ],
@@ -134,7 +138,11 @@ export const command: CommandDefinition = {
 };
 
 /** `retry <id>`, or `retry --failed` or `--pending` for many. */
-async function runRetry(context: Context, id: string | undefined, flags: BulkFlags): Promise<void> {
+async function runRetry(
+  context: Context,
+  id: string | undefined,
+  { wait, ...flags }: BulkFlags & { wait?: true },
+): Promise<void> {
   assertOneOrMany(id, flags, {
     ofMany: flags.failed === true || flags.pending === true,
     missing: "Pass a delivery ID, or --failed",
@@ -143,12 +151,22 @@ async function runRetry(context: Context, id: string | undefined, flags: BulkFla
   const path = `${DELIVERIES.path}/retry`;
   if (id === undefined) {
     const filters = { status: flags.pending === true ? ("pending" as const) : ("failed" as const) };
-    return runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
+    await runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
+    return;
   }
   const { idempotencyKey } = flags;
   const delivery = await callVerb<Delivery>(context, DELIVERIES, { id, verb: "retry", idempotencyKey });
-  context.output.success(`Retrying delivery ${id}`);
-  await context.output.object(delivery, DELIVERIES.view);
+  const { output } = context;
+  if (wait === undefined) {
+    output.success(`Retrying delivery ${id}`);
+    return await output.object(delivery, DELIVERIES.view);
+  }
+  const tried = await awaitAttempt(async () => {
+    const now = await context.request<Delivery>({ method: "GET", path: DELIVERIES.path + apiPath`/${id}` });
+    return now.attempt_count > delivery.attempt_count ? now : undefined;
+  }, context);
+  if (output.json || output.quiet || output.chosen) await output.object(tried ?? delivery, DELIVERIES.view);
+  showAttempt(tried?.attempts?.at(-1), { id, type: delivery.event_type }, context);
 }
 
 async function runGet(context: Context, id: string): Promise<void> {

@@ -115,8 +115,7 @@ function resultLines(result: Check, layout: Layout): string[] {
     return [`  ${mark} ${styles.strong(title)}${advisory}`, ...failureLines(result, layout)];
   }
   if (status === "skipped" || status === "not_applicable") {
-    if (seen === reason) return [`  ${mark} ${styles.dim(`${title.padEnd(titleWidth)}  as above`)}`];
-    const details = foldText(seen, width - 6, MAX_LINES);
+    const details = foldText(seen === reason ? "As above" : seen, width - 6, MAX_LINES);
     return [`  ${mark} ${styles.dim(title)}`, ...details.map((line) => `      ${styles.dim(line)}`)];
   }
   const available = width - titleWidth - 6;

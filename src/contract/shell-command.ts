@@ -25,12 +25,6 @@ export function inProject(line: string): string {
 /** The platform that a command uses if nothing names another one. */
 export const DEFAULT_BASE_URL = "http://127.0.0.1:4010";
 
-/** Returns a command line in a project that uses the platform at a URL. */
-export function onPlatform(line: string, baseUrl: string): string {
-  const flag = baseUrl === DEFAULT_BASE_URL ? "" : ` --base-url ${shellWord(baseUrl)}`;
-  return inProject(line.replaceAll(/(?= <<< )|(?<! <<< .*)$/gm, flag));
-}
-
 /** Returns the command that starts a platform at a URL of this machine. */
 export function serveCommand({ port }: URL): string {
   return port === new URL(DEFAULT_BASE_URL).port ? "service serve" : `service serve --port ${port || 80}`;

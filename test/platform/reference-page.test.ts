@@ -124,7 +124,8 @@ describe("the API reference", () => {
     ["webhook-endpoints", "disabled_reason", "string or null", /Why it is disabled.*One of user, gone/],
     ["faults", "status", "integer or null", /For the effect status.*One of 429, 500, 502, 503/],
     ["faults", "method", "string or null", /HTTP method; null for every method.*One of GET, POST, PATCH, DELETE/],
-    ["events", "data", "array of objects", /./],
+    ["deliveries", "attempts", "array of objects", /./],
+    ["events", "data", "object", /./],
   ])(
     "shows type, values and description of what can have several types: %s, %s",
     async (name, attribute, type, text) => {
@@ -137,6 +138,27 @@ describe("the API reference", () => {
       expect(found).toContainEqual(expect.stringMatching(new RegExp(`^${attribute} ${type} ${text.source}`)));
     },
   );
+
+  test.each([
+    ["orders", "the-order-object", ["createOrder", "listOrders", "completeOrder"]],
+    ["webhook-endpoints", "the-webhook-endpoint-object", ["createWebhookEndpoint", "listWebhookEndpoints"]],
+    ["sandbox", "the-snapshot-object", ["listSnapshots", "deleteSnapshot"]],
+  ])("describes the objects of a page before its operations, which link to them: %s", async (name, id, operations) => {
+    const [, ...articles] = (await textOf(`/docs/reference/${name}.html`)).split("<article ");
+    const object = articles.findIndex((one) => one.startsWith(`id="${id}"`));
+    expect(object).toBeLessThan(articles.findIndex((one) => /^id="\w+"/.test(one)));
+    expect(articles[object]).toMatch(/<code class="name">created<\/code>\s*<span class="type">date-time<\/span>/);
+    for (const operation of operations) {
+      const text = articles.find((one) => one.startsWith(`id="${operation}"`))!;
+      expect(text).toContain(`href="/docs/reference/${name}.html#${id}"`);
+      expect(text).not.toContain(">livemode</code>");
+    }
+  });
+
+  test("says which attributes of the object only some operations return", async () => {
+    const text = plain((await textOf("/docs/reference/webhook-endpoints.html")).replaceAll(/<[^>]*>|\s+/g, " "));
+    expect(text.replaceAll(/\s+/g, " ")).toContain("The webhook endpoint object , with secret");
+  });
 
   it("leads from its introduction to each page in turn", async () => {
     await open();
@@ -176,9 +198,7 @@ describe("the API reference", () => {
     await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
     await expect
       .poll(() => page.evaluate("navigator.clipboard.readText()"))
-      .toBe(
-        `npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team --json --base-url ${cli.platform.baseUrl}`,
-      );
+      .toBe("npx service-cli orders create --amount 1999 --currency EUR --metadata plan=team --json");
   });
 
   it("shows what the command of a list prints with its sample", async () => {
@@ -318,9 +338,8 @@ test("the CLI accepts every sample command", async () => {
   const rejected: string[] = [];
   for (const sample of new Set(samples.flatMap((text) => text.split("\n")))) {
     // These two wait: for a browser, and for events.
-    const waits = /^npx service-cli (login|events tail) --base-url/.test(sample);
+    const waits = /^npx service-cli (login|events tail)/.test(sample);
     const [command, input] = sample.split(" <<< ");
-    expect(command).toMatch(new RegExp(` --base-url ${cli.platform.baseUrl}$`));
     const [, , ...args] = [...command!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
     const { exitCode, stderr } = await cli.service(waits ? [...args, "--help"] : args, {
       input: input?.slice(1, -1) ?? "",

@@ -111,7 +111,8 @@ has all scopes, one that begins with \`rk_\` those that it was created with. A r
 without the scope 403.
 
 The samples read the key from \`SERVICE_API_KEY\`. In the folder of \`service dev\`, run \`set -a; source .env.local; set +a\` to set it.
-\`service serve\` shows the keys at its first start: in a terminal itself, in a pipe the path of the file that has them.
+\`service serve\` shows the keys at its first start: in a terminal itself, in a pipe the path of
+the file that has them. With \`--ephemeral\`, it always shows the keys.
 
 ## Environments
 

@@ -77,9 +77,10 @@ function typesOf(documents: Documents, { type, anyOf, enum: [value] = [] }: Sche
   return [typeof value === "number" ? "integer" : "string"];
 }
 
-function nameOf(documents: Documents, type: string, { items, additionalProperties }: Schema): string {
+function nameOf(documents: Documents, type: string, { items, additionalProperties, format }: Schema): string {
+  if (format === "date-time") return format;
   if (type === "array" && items !== undefined) return `array of ${typeOf(documents, documents.schema(items))}s`;
-  if (type === "object" && typeof additionalProperties === "object") {
+  if (type === "object" && typeof additionalProperties === "object" && Object.keys(additionalProperties).length > 0) {
     return `map of ${typeOf(documents, documents.schema(additionalProperties))}s`;
   }
   return type;
@@ -124,13 +125,15 @@ function codes(list: readonly unknown[]): Html[] {
 }
 
 function rangeOf(schema: Schema): string | false {
+  // Readers need not know the largest number that JSON can carry.
+  const maximum = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum;
   const range = (min: number | undefined, max: number | undefined, unit: string) => {
     if (min !== undefined && max !== undefined) return `${min} to ${max}${unit}`;
     if (max !== undefined) return `At most ${max}${unit}`;
     return min !== undefined && min > 0 && `At least ${min}${unit}`;
   };
   return (
-    range(schema.minimum, schema.maximum, "") ||
+    range(schema.minimum, maximum, "") ||
     range(schema.minLength, schema.maxLength, " characters") ||
     range(schema.minItems, schema.maxItems, " items")
   );

@@ -1,4 +1,5 @@
 import { type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../../../contract/errors.ts";
+import { nounOf, type ResourceKind, RESOURCES } from "../../../../contract/resources.ts";
 
 /** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that the reference shows. */
 export interface OpenApiDocument {
@@ -78,12 +79,58 @@ export interface Operation extends Omit<OperationObject, "parameters"> {
   errors: readonly ErrorCode[];
 }
 
+/** An object that operations return or list. One page describes it, and the operations refer to that. */
+export interface ApiObject {
+  /** Its name in a sentence, such as `webhook endpoint`. */
+  noun: string;
+  /** The heading of its section, and the anchor of that. */
+  title: string;
+  id: string;
+  /** The group whose page describes it. */
+  group: string;
+  schema: Schema;
+}
+
 /** Follows references within one document. */
 export class Documents {
   readonly document: OpenApiDocument;
+  /** The objects by the value of their attribute `object`. */
+  readonly objects = new Map<string, ApiObject>();
 
   constructor(document: OpenApiDocument) {
     this.document = document;
+    for (const { success, tags } of this.operations()) {
+      const { name, schema } = this.#objectIn(success.schema ?? {});
+      const known = this.objects.get(name)?.schema ?? {};
+      // Confirmations of a deletion have fewer attributes, and so has an object in some lists.
+      if (name === "" || attributesOf(schema).length <= attributesOf(known).length) continue;
+      const isKind = Object.hasOwn(RESOURCES, name);
+      const noun = isKind ? nounOf(name as ResourceKind) : name;
+      const title = `The ${noun} object`;
+      this.objects.set(name, {
+        noun,
+        title,
+        id: title.toLowerCase().replaceAll(" ", "-"),
+        group: isKind ? RESOURCES[name as ResourceKind].labels : tags[0]!,
+        schema,
+      });
+    }
+  }
+
+  /** Returns the object that a response is or lists; undefined if it is something else, such as a confirmation. */
+  objectOf(response: Schema): (ApiObject & { isListed: boolean }) | undefined {
+    const { name, schema } = this.#objectIn(response);
+    const object = this.objects.get(name);
+    if (object === undefined || attributesOf(schema).some((one) => !attributesOf(object.schema).includes(one))) return;
+    return { ...object, isListed: schema !== response };
+  }
+
+  #objectIn(response: Schema): { name: string; schema: Schema } {
+    const { object: name, data } = response.properties ?? {};
+    const { const: value = "" } = name === undefined ? {} : this.schema(name);
+    if (value !== "list") return { name: value as string, schema: response };
+    const item = this.schema(this.schema(data!).items!);
+    return this.#objectIn(item.anyOf === undefined ? item : this.schema(item.anyOf[0]!));
   }
 
   /** Resolves a reference of the form `#/components/<kind>/<name>`; returns any other value unchanged. */
@@ -147,4 +194,8 @@ export class Documents {
         .flatMap((response) => Object.keys(response.content?.[PROBLEM_MEDIA_TYPE]?.examples ?? {}) as ErrorCode[]),
     };
   }
+}
+
+function attributesOf({ properties = {} }: Schema): string[] {
+  return Object.keys(properties);
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { HEADERS } from "../../../../contract/headers.ts";
 import { commandPath, exampleId, operationCommand, outputOf, requestSamples, type Sample } from "./samples.ts";
-import { onPlatform } from "../../../../contract/shell-command.ts";
+import { inProject } from "../../../../contract/shell-command.ts";
 import { html, type Html } from "../../../http/pages/html.ts";
 import {
   GUIDES_PATH,
@@ -15,9 +15,16 @@ import {
   sitePage,
   steps,
 } from "../site.ts";
-import { highlight, json, panel, samplePanel } from "./panels.ts";
+import { codePanel, highlight, json, panel, samplePanel } from "./panels.ts";
 import { attributes, parameters } from "./attributes.ts";
-import { Documents, type OpenApiDocument, type Operation, type ParameterObject, type Schema } from "./document.ts";
+import {
+  type ApiObject,
+  Documents,
+  type OpenApiDocument,
+  type Operation,
+  type ParameterObject,
+  type Schema,
+} from "./document.ts";
 import { errorExample } from "./error-examples.ts";
 import { GENERAL_ERRORS } from "../../openapi/responses.ts";
 import { PROBLEMS_PATH } from "../../../http/problem.ts";
@@ -67,6 +74,8 @@ interface Group {
   heading: string;
   description: string;
   operations: Operation[];
+  /** The objects that its page describes. */
+  objects: ApiObject[];
   /** True for deliveries, which a receiver handles, instead of API calls. */
   areWebhooks: boolean;
 }
@@ -78,8 +87,9 @@ function groupsOf(documents: Documents): Group[] {
     const heading = documents.document["x-tagGroups"].find(({ tags }) => tags.includes(name))!.name;
     const of = (list: readonly Operation[]) => list.filter(({ tags }) => tags.includes(name));
     const received = of(webhooks);
+    const objects = [...documents.objects.values()].filter(({ group }) => group === name);
     if (received.length === 0)
-      return [{ name, label: name, heading, description, areWebhooks: false, operations: of(operations) }];
+      return [{ name, label: name, heading, description, areWebhooks: false, operations: of(operations), objects }];
     // Their bodies are long.
     const resources = [...new Set(received.map(resourceOf))];
     return resources.map((resource) => ({
@@ -88,6 +98,7 @@ function groupsOf(documents: Documents): Group[] {
       heading,
       description,
       areWebhooks: true,
+      objects,
       operations: received.filter((operation) => resourceOf(operation) === resource),
     }));
   });
@@ -121,6 +132,7 @@ function navigation(groups: readonly Group[], open: Group | undefined, sections:
 
 function operationLinks(group: Group): Html {
   return html`<ul>
+    ${group.objects.map(({ id, title }) => html`<li><a href="${hrefOf(group, id)}">${title}</a></li>`)}
     ${group.operations.map(
       ({ operationId, summary, method, path }) =>
         html`<li>
@@ -154,8 +166,8 @@ function contents(groups: readonly Group[]): Html {
   </div>`;
 }
 
-function hrefOf({ name }: Group, operationId?: string): string {
-  return `${REFERENCE_PATH}/${idOf(name)}.html${operationId === undefined ? "" : `#${operationId}`}`;
+function hrefOf({ name }: Pick<Group, "name">, part?: string): string {
+  return `${REFERENCE_PATH}/${idOf(name)}.html${part === undefined ? "" : `#${part}`}`;
 }
 
 /** A part of the introduction: its text, and its blocks of code. */
@@ -186,33 +198,41 @@ function introduction({ info }: OpenApiDocument, { text }: Section, baseUrl: str
       <p class="lead">${info.summary}. <span class="version">Version ${info.version}.</span></p>
       ${prose(text)}
     </div>
-    <div class="code">${panel("Base URL", html`<pre tabindex="0"><code>${baseUrl}</code></pre>`, true)}</div>
+    <div class="code">${codePanel("Base URL", baseUrl)}</div>
   </section>`;
 }
 
 function introductionSection(documents: Documents, { id, title, text, blocks }: Section, baseUrl: string): Html {
-  return html`<article id="${id}" class="row">
+  const code = html`${id === "authentication" && samplePanel("Request", identitySamples(documents, baseUrl))}
+  ${blocks.map((block) => codePanel(block.title, highlight(block.text, block.language)))}`;
+  return part(id, title, html`${prose(text)}`, code);
+}
+
+/** A part of a page: text with a heading that links to it, and code beside it. */
+function part(id: string, title: string, text: Html, code: Html, data?: Html): Html {
+  return html`<article id="${id}" class="row" ${data}>
     <div class="text">
       <h2><a href="#${id}">${title}</a></h2>
-      ${prose(text)}
+      ${text}
     </div>
-    <div class="code">
-      ${id === "authentication" && samplePanel("Request", identitySamples(documents, baseUrl))}
-      ${blocks.map((block) => panel(block.title, html`<pre tabindex="0"><code>${highlight(block.text, block.language)}</code></pre>`, true))}
-    </div>
+    <div class="code">${code}</div>
   </article>`;
 }
 
 /** Samples of a request with a credential, and nothing else. */
 function identitySamples(documents: Documents, baseUrl: string): Sample[] {
   const identity = documents.operations().find(({ path }) => path === "/v1/me")!;
-  const signIn = onPlatform("service login\nservice whoami", baseUrl);
+  const signIn = inProject(`service login --base-url ${baseUrl}\nservice whoami`);
   return requestSamples(identity, baseUrl).map((sample) =>
     sample.name === "cli" ? { ...sample, text: signIn } : sample,
   );
 }
 
-function groupSection(documents: Documents, { name, description, operations, areWebhooks }: Group, baseUrl: string) {
+function groupSection(
+  documents: Documents,
+  { name, description, objects, operations, areWebhooks }: Group,
+  baseUrl: string,
+): Html {
   return html`<section class="group">
     <div class="row">
       <div class="text">
@@ -220,10 +240,15 @@ function groupSection(documents: Documents, { name, description, operations, are
         ${prose(description)}
       </div>
     </div>
+    ${objects.map((object) => objectSection(documents, object))}
     ${operations.map((operation) =>
-      areWebhooks ? webhookSection(documents, operation, baseUrl) : operationSection(documents, operation, baseUrl),
+      areWebhooks ? webhookSection(documents, operation) : operationSection(documents, operation, baseUrl),
     )}
   </section>`;
+}
+
+function objectSection(documents: Documents, { id, title, schema }: ApiObject): Html {
+  return part(id, title, attributes(documents, schema, false), codePanel(title, json(schema.examples?.[0])));
 }
 
 /** Headers that many operations take, with the section of the introduction that explains each. */
@@ -233,45 +258,50 @@ const SECTIONS_OF_HEADERS: Readonly<Record<string, string>> = {
 };
 
 function operationSection(documents: Documents, operation: Operation, baseUrl: string): Html {
-  const { operationId, method, path, body, success } = operation;
+  const { operationId, summary, method, path, body, success } = operation;
   const shared = operation.parameters.filter(({ name }) => name in SECTIONS_OF_HEADERS);
   const own = operation.parameters.filter((parameter) => !shared.includes(parameter));
   const takesKey = (operation.security ?? []).some((scheme) => "apiKey" in scheme);
   const isStream = success.mediaType === "text/event-stream";
-  return html`<article id="${operationId}" class="row" data-method="${method}" data-path="${path}">
-    <div class="text">
-      ${heading(operation)}
-      <p class="path">${methodBadge(method)} <code>${path}</code></p>
-      ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["path", "query"])}
-      ${body !== undefined && bodySection(documents, body.schema)}
-      ${
-        success.schema?.properties !== undefined &&
-        html`<h3>Returns</h3>
-          <p>${inline(success.description)}.</p>
-          <details>
-            <summary>Attributes of the response</summary>
-            ${attributes(documents, success.schema, false)}
-          </details>`
-      }
-      ${parameterLists(documents, own, ["header"])}
-      ${
-        shared.length > 0 &&
-        html`<p class="type">
-          Optional headers:
-          ${shared.map(({ name }, at) => html`${at > 0 && ", "}<a href="${REFERENCE_PATH}#${SECTIONS_OF_HEADERS[name]}"><code>${name}</code></a>`)}
-        </p>`
-      }
-      ${commandLink(operation)}
-    </div>
-    <div class="code">
-      ${
-        takesKey
-          ? samplePanel("Request", requestSamples(operation, baseUrl), !isStream)
-          : body !== undefined && bodyPanel(body.example)
-      }
-      ${responsePanels(operation)} ${errorPanel(operation, baseUrl)}
-    </div>
-  </article>`;
+  const text = html`<p class="path">${methodBadge(method)} <code>${path}</code></p>
+    ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["path", "query"])}
+    ${body !== undefined && bodySection(documents, body.schema)}
+    ${success.schema?.properties !== undefined && returned(documents, success, success.schema)}
+    ${parameterLists(documents, own, ["header"])}
+    ${
+      shared.length > 0 &&
+      html`<p class="type">
+        Optional headers:
+        ${shared.map(({ name }, at) => html`${at > 0 && ", "}<a href="${REFERENCE_PATH}#${SECTIONS_OF_HEADERS[name]}"><code>${name}</code></a>`)}
+      </p>`
+    }
+    ${commandLink(operation)}`;
+  const request = takesKey
+    ? samplePanel("Request", requestSamples(operation, baseUrl), !isStream)
+    : body !== undefined && codePanel("Body", json(body.example));
+  const code = html`${request} ${responsePanels(operation)} ${errorPanel(operation, baseUrl)}`;
+  return part(operationId, summary, text, code, html`data-method="${method}" data-path="${path}"`);
+}
+
+/** What an operation returns: an object that has a section, or a few attributes. */
+function returned(documents: Documents, { description, example }: Operation["success"], schema: Schema): Html {
+  const object = documents.objectOf(schema);
+  if (object === undefined) {
+    return html`<h3>Returns</h3>
+      <p>${inline(description)}.</p>
+      ${attributes(documents, schema, false)}`;
+  }
+  const { noun, id, group, isListed } = object;
+  const [usual] = object.schema.examples ?? [];
+  // A secret is shown once.
+  const further = isListed ? [] : Object.keys(example as object).filter((name) => !(name in (usual as object)));
+  return html`<h3>Returns</h3>
+    <p>
+      ${isListed ? html`A <a href="${REFERENCE_PATH}#pagination">page</a> of` : "The"}
+      <a href="${hrefOf({ name: group }, id)}">${noun} object${isListed && "s"}</a>${further.map(
+        (name) => html`, with <code>${name}</code>`,
+      )}.
+    </p>`;
 }
 
 /** A link to the reference of the command that sends the request. */
@@ -313,31 +343,18 @@ function errorPanel(operation: Operation, baseUrl: string): Html {
   );
 }
 
-function webhookSection(documents: Documents, operation: Operation, baseUrl: string): Html {
-  const { path, body } = operation;
-  const command = onPlatform(
-    path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`,
-    baseUrl,
-  );
-  return html`<article id="${operation.operationId}" class="row">
-    <div class="text">
-      ${heading(operation)}
-      <p class="path"><code>${path}</code></p>
-      ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["header"])}
-      <details>
-        <summary>Attributes of the event</summary>
-        ${attributes(documents, body!.schema, false)}
-      </details>
-    </div>
-    <div class="code">
-      ${panel("Send one to your application", html`<pre tabindex="0"><code>${highlight(command, "sh")}</code></pre>`, true)}
-      ${bodyPanel(body!.example)}
-    </div>
-  </article>`;
-}
-
-function heading({ operationId, summary }: Operation): Html {
-  return html`<h2><a href="#${operationId}">${summary}</a></h2>`;
+function webhookSection(documents: Documents, operation: Operation): Html {
+  const { operationId, summary, path, body } = operation;
+  const command = inProject(path.endsWith(".ping") ? "service endpoints ping we_…" : `service trigger ${path}`);
+  const text = html`<p class="path"><code>${path}</code></p>
+    ${prose(operation.description)} ${parameterLists(documents, operation.parameters, ["header"])}
+    <details>
+      <summary>Attributes of the event</summary>
+      ${attributes(documents, body!.schema, false)}
+    </details>`;
+  const code = html`${codePanel("Send one to your application", highlight(command, "sh"))}
+  ${codePanel("Body", json(body!.example))}`;
+  return part(operationId, summary, text, code);
 }
 
 const PLACES = { path: "Path parameters", query: "Query parameters", header: "Headers" } as const;
@@ -355,26 +372,19 @@ function parameterLists(
   });
 }
 
-function bodyPanel(example: unknown): Html {
-  return panel("Body", html`<pre tabindex="0"><code>${json(example)}</code></pre>`, true);
-}
-
 /** The response, and what the command prints of it if that is not the same. */
 function responsePanels(operation: Operation): Html {
   const output = outputOf(operation);
   const response = responsePanel(operation.success);
   if (output === undefined) return response;
   return html`<div data-sample="curl node python">${response}</div>
-    <div data-sample="cli">
-      ${panel("Output of the command", html`<pre tabindex="0"><code>${json(output)}</code></pre>`, true)}
-    </div>`;
+    <div data-sample="cli">${codePanel("Output of the command", json(output))}</div>`;
 }
 
 function responsePanel({ status, example, mediaType }: Operation["success"]): Html {
   const title = `${status} ${STATUS_CODES[status]}`;
   if (example === undefined) return panel(title, html`<p>No body.</p>`);
-  const text = mediaType === "application/json" ? json(example) : html`${example as string}`;
-  return panel(title, html`<pre tabindex="0"><code>${text}</code></pre>`, true);
+  return codePanel(title, mediaType === "application/json" ? json(example) : (example as string));
 }
 
 function methodBadge(method: string): Html {

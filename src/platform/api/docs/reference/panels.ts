@@ -17,13 +17,17 @@ export function samplePanel(title: string, samples: readonly Sample[], canBeTrie
 }
 
 /** Renders a box with a title. */
-export function panel(title: string, content: Html, canBeCopied = false): Html {
+export function panel(title: string, content: Html, button?: Html): Html {
   return html`<figure class="panel">
-    <figcaption>
-      <span>${title}</span> ${canBeCopied && html`<button type="button" data-copy hidden>Copy</button>`}
-    </figcaption>
+    <figcaption><span>${title}</span> ${button}</figcaption>
     ${content}
   </figure>`;
+}
+
+/** Renders code in a box, with a button that copies it. */
+export function codePanel(title: string, code: Html | string): Html {
+  const button = html`<button type="button" data-copy hidden>Copy</button>`;
+  return panel(title, html`<pre tabindex="0"><code>${code}</code></pre>`, button);
 }
 
 /** Renders indented JSON with keys and values highlighted. */

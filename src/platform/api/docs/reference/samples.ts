@@ -1,5 +1,5 @@
 import { type Field, kindOfPath, resourceOf } from "../../../../contract/resources.ts";
-import { onPlatform, shellWord } from "../../../../contract/shell-command.ts";
+import { inProject, shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 import { OPERATIONS } from "../../../../contract/operations.ts";
 
@@ -13,6 +13,8 @@ export interface Sample {
 
 /** Longer JSON is in several lines. */
 const MAX_LINE = 48;
+/** Objects of a list that a sample asks for. */
+const PAGE_SIZE = 10;
 
 const isStream = ({ success }: Operation): boolean => success.mediaType === "text/event-stream";
 
@@ -22,14 +24,14 @@ export function requestSamples(operation: Operation, baseUrl: string): Sample[] 
     { name: "curl", label: "cURL", language: "sh", text: curl(operation, baseUrl) },
     { name: "node", label: "Node.js", language: "js", text: node(operation, baseUrl) },
     { name: "python", label: "Python", language: "python", text: python(operation, baseUrl) },
-    { name: "cli", label: "CLI", language: "sh", text: onPlatform(commandOf(operation), baseUrl) },
+    { name: "cli", label: "CLI", language: "sh", text: inProject(commandOf(operation)) },
   ];
 }
 
 function curl(operation: Operation, baseUrl: string): string {
   const { method, body } = operation;
   return [
-    `curl ${isStream(operation) ? "-N " : ""}${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
+    `curl ${isStream(operation) ? "-N " : ""}${method === "GET" ? "" : `-X ${method} `}${shellWord(baseUrl + examplePath(operation))}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
     ...(body === undefined ? [] : [`-H "Content-Type: application/json"`, `-d ${shellWord(readable(body.example))}`]),
   ].join(" \\\n  ");
@@ -99,11 +101,12 @@ function commandOf(operation: Operation): string {
   const command = operationCommand({ name: operationId, method, path });
   if (command === undefined) {
     const input = body === undefined ? "" : ` --input - <<< ${shellWord(JSON.stringify(body.example))}`;
-    return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
+    return `service api ${method === "GET" ? "" : `${method} `}${shellWord(examplePath(operation))}${input}`;
   }
   const given = command.isExample ? [] : flags(body?.example ?? {}, resourceOf(kindOfPath(path)).fields ?? {});
+  const page = !command.isExample && hasPages(operation) ? [`--limit ${PAGE_SIZE}`] : [];
   const json = success.mediaType === "application/json" ? ["--json"] : [];
-  return [command.text.replace("{id}", exampleId(operation)), ...given, ...json].join(" ");
+  return [command.text.replace("{id}", exampleId(operation)), ...given, ...page, ...json].join(" ");
 }
 
 function flags(example: object, fields: Readonly<Record<string, Field>>): string[] {
@@ -118,7 +121,12 @@ function flags(example: object, fields: Readonly<Record<string, Field>>): string
 }
 
 function examplePath(operation: Operation): string {
-  return operation.path.replace("{id}", exampleId(operation));
+  const query = hasPages(operation) ? `?limit=${PAGE_SIZE}` : "";
+  return operation.path.replace("{id}", exampleId(operation)) + query;
+}
+
+function hasPages({ parameters }: Operation): boolean {
+  return parameters.some(({ name }) => name === "limit");
 }
 
 /** Returns the example of the ID in an operation's path. */

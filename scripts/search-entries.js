@@ -5,28 +5,34 @@ const MAX_WORDS = 6000;
 /** Words that readers search for, and that the section itself does not have or stress. */
 const ALIASES = {
   "quick-start.html#install": "node version 18 20 22 requirements setup download",
+  "quick-start.html#quick-start": "getting started first steps begin",
+  "testing-receivers.html#test-a-webhook-receiver": "test my webhook handler",
   "testing-receivers.html#grades": "grade score",
   "testing-receivers.html#github-actions": "gitlab ci circleci jenkins pipeline continuous integration",
   "concepts.html#deliveries": "dead letter queue dlq failed",
-  "concepts.html#retry-schedule": "webhook backoff redelivery policy",
-  "concepts.html#replays": "resend webhook redeliver again",
+  "concepts.html#retry-schedule": "webhooks retried webhook backoff redelivery policy",
+  "concepts.html#bulk-operations": "batch retry resend all failed deliveries events",
+  "concepts.html#objects": "refund invoice subscription product",
+  "concepts.html#replays": "replay an event, replay events, resend webhook redeliver again",
   "concepts.html#forwarding-to-localhost": "ngrok tunnel expose cloudflared localtunnel smee public url",
   "concepts.html#the-test-clock": "travel fast forward simulate time freeze",
   "concepts.html#events-without-webhooks": "sse server-sent websocket polling subscribe",
-  "concepts.html#from-the-sandbox-to-live-mode": "go production staging test mode",
+  "go-live.html#go-live": "go production staging test mode",
   "concepts.html#retention": "data expiration",
   "receiving-webhooks.html#receiving-webhooks": "webhook get started",
   "dev.html#local-development": "test webhooks locally",
+  "dev.html#the-port": "change port number",
   "receiving-webhooks.html#a-first-receiver": "handler route consumer listener",
   "receiving-webhooks.html#verify-signatures":
     "php ruby rails laravel java spring kotlin csharp c# .net dotnet rust elixir algorithm hmac",
   "receiving-webhooks.html#deliveries": "out of order ordering delay",
   "frameworks.html#python": "flask django fastapi wsgi asgi",
   "frameworks.html#go": "golang",
-  "testing.html#testing-an-application": "playwright mock server stub fake unit integration",
-  "test-states.html#start-each-test-from-a-known-state": "cypress e2e snapshot rollback cleanup",
+  "testing.html#run-a-platform-in-your-tests": "playwright mock server stub fake unit integration",
+  "test-states.html#reset-and-restore-the-sandbox": "cypress e2e snapshot rollback cleanup",
   "clients.html#generate-a-client": "javascript typescript python sdk library swagger postman insomnia openapi",
-  "using-the-api.html#idempotency": "duplicate request double charge",
+  "using-the-api.html#idempotency": "idempotency key duplicate request double charge",
+  "using-the-api.html#pagination": "cursor next page list all export csv",
   "using-the-api.html#error-handling": "exception problem details",
   "authentication.html#api-keys": "get token bearer secret personal access",
   "authentication.html#scopes": "permissions roles",
@@ -35,6 +41,7 @@ const ALIASES = {
   "sign-in-with-service.html#sign-in-with-service": "oauth sso oidc openid social third-party",
   "deploying.html#behind-a-proxy": "custom domain hostname https tls ssl certificate",
   "deploying.html#deploying-the-platform": "self-host hosting heroku fly railway vercel aws",
+  "deploying.html#shutdown-and-upgrades-without-downtime": "upgrade update new version",
   "deploying.html#containers": "docker compose image",
   "deploying.html#limits": "quota maximum size",
   "backup.html#backup-and-restore": "export import dump",
@@ -43,17 +50,20 @@ const ALIASES = {
   "mcp.html#mcp": "ai agent claude cursor llm",
   "troubleshooting.html#cannot-reach-the-platform-exit-code-7":
     "econnreset enotfound etimedout offline connection refused network",
+  "errors.html#invalid_credential": "wrong invalid api key token",
   "troubleshooting.html#not-signed-in-exit-code-4": "401 unauthorized",
   "troubleshooting.html#forbidden-exit-code-5": "403",
   "troubleshooting.html#rate-limited-exit-code-6": "throttled too many requests",
   "troubleshooting.html#the-port-is-in-use": "eaddrinuse address already",
   "troubleshooting.html#listen-connects-but-no-events-arrive": "webhook received missing lost",
   "troubleshooting.html#an-endpoint-gets-no-deliveries": "webhook received arrive missing lost sent",
+  "troubleshooting.html#an-event-was-processed-twice-duplicate-deliveries": "webhook sent twice",
+  "troubleshooting.html#the-database-is-in-use-by-another-process": "database is locked busy",
   "troubleshooting.html#the-signature-does-not-match": "invalid verification failed wrong",
   "/docs/reference#events": "event types list",
   "/docs/reference#rate-limits": "throttling quota",
   "/docs/reference#pagination": "paging next page offset",
-  "commands-webhooks.html#service-webhooks-capture": "webhook.site requestbin inspect",
+  "commands-webhooks.html#service-webhooks-capture": "webhook.site request bin requestbin inspect",
   "commands-trigger.html#service-trigger": "simulate fake emit fire sample",
   "commands-sandbox.html#service-sandbox-reset": "database wipe clear empty delete all data",
   "commands-keys.html#service-keys-create": "ip whitelist allowlist generate new",
@@ -68,7 +78,7 @@ const UNSEARCHED = new Set(["index", "changelog"]);
 export function searchEntries(
   pages,
   operations,
-  { OPERATIONS, ERRORS, RESOURCES, EVENT_TYPES, kindOfPath, introduction },
+  { OPERATIONS, ERRORS, RESOURCES, EVENT_TYPES, kindOfPath, nounOf, introduction },
 ) {
   const entries = [
     ...sectionsOf(introduction("", "")).map(({ id, heading, words }) => ({
@@ -87,6 +97,12 @@ export function searchEntries(
         words: `${plain(details)} ${route}`,
       };
     }),
+    ...objectsOf(OPERATIONS, RESOURCES).map(([kind, attributes]) => ({
+      title: `The ${nounOf(kind)} object`,
+      page: "API",
+      url: `/docs/reference/${referenceName(RESOURCES[kind].labels)}.html#the-${referenceName(nounOf(kind))}-object`,
+      words: Object.keys(attributes).join(", "),
+    })),
     ...EVENT_TYPES.map((type) => {
       const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());
       const url = `/docs/reference/webhooks-${referenceName(type.split(".", 1)[0])}.html#on${name}`;
@@ -115,6 +131,14 @@ export function searchEntries(
     entry.aliases = aliases;
   }
   return entries;
+}
+
+/** Returns the kinds of objects that operations return, with their attributes. */
+function objectsOf(operations, resources) {
+  const objects = operations
+    .map(({ response: { properties } }) => [properties.object?.const, properties])
+    .filter(([kind, { deleted }]) => Object.hasOwn(resources, kind ?? "") && deleted === undefined);
+  return [...new Map(objects)];
 }
 
 /** Returns the headings of a page with the words of their sections. */

@@ -121,10 +121,12 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
   const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) =>
     text.replace(/^(?:service|the|an?) /, ""),
   );
+  // A word that begins an error code is rarely about this error.
+  const isCode = phrase!.includes("_");
   return (
     score +
     (title === phrase ? EXACT : 0) +
-    (title!.startsWith(phrase!) ? START : 0) +
+    (title!.startsWith(phrase!) && (isCode || !title!.includes("_")) ? START : 0) +
     (words.includes(title!) ? TITLE : 0)
   );
 }
@@ -154,7 +156,7 @@ export function withOtherEnding(word: string, text: string): string | undefined 
 }
 
 function stemOf(word: string): string {
-  return word.replace(/ies$/, "y").replace(ENDING, "");
+  return word.replace(/ie[sd]$/, "y").replace(ENDING, "");
 }
 
 /** Returns where words of the text begin with these letters. */

@@ -89,12 +89,51 @@ export async function buildGuides(root, folder) {
     const [previous, next] = i === 0 ? [undefined, pages[0]] : [pages[i - 2] ?? home, pages[i]];
     const headings = headingsOf(tokens);
     const content = withSections(withParent(page, scrolled), headings);
-    write(page, `${content}\n${stepsOf(previous, next)}`, headings);
+    const source = `<p class="source"><a href="${page.name}.md">Markdown</a></p>`;
+    write(page, `${source}\n${content}\n${stepsOf(previous, next)}`, headings);
+    writeFileSync(join(folder, `${page.name}.md`), markdownOf(page, anchors));
   }
+  writeFileSync(join(folder, "llms.txt"), llmsText(groups));
   // Hosts of static files serve a file of this name, too.
   const missing = { file: "", name: "404", title: "Page not found" };
   write(missing, missingPage(markup('<a href="index.html">all pages</a>')).text);
   writeFileSync(join(folder, "search.json"), JSON.stringify(searchEntries([home, ...pages], operations, shared)));
+}
+
+/** Returns the Markdown of a page, with links to the other pages of this folder. */
+function markdownOf({ file, text }, anchors) {
+  return text.replaceAll(/(?<=\]\()[^()\s]+(?=\))/g, (target) =>
+    linkOf(target, file, anchors).replace(/^([\w-]+)\.html/, "$1.md"),
+  );
+}
+
+/** Returns the list of the pages for language models (https://llmstxt.org). The platform makes its links absolute. */
+function llmsText(groups) {
+  const itemOf = ({ title, file, about }) => `- [${title}](${nameOf(file)}.md)${about && `: ${about}`}`;
+  const list = groups.map(({ name, pages }) => `## ${name}\n\n${pages.map(itemOf).join("\n")}`);
+  return `# Service
+
+> A command line for webhook development, and the platform that it talks to: the API of a payments platform with signed
+> webhooks, over HTTP, with JSON under /v1.
+
+Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to the sandbox or to the live
+mode. Errors are problem details (RFC 9457) with a stable \`code\`. Each page of /docs/guides is also Markdown: replace \`.html\`
+with \`.md\`.
+
+## API
+
+- [OpenAPI document](/openapi.json): every operation, schema, event and error
+- [API reference](/docs/reference): the same, for people
+- [OAuth metadata](/.well-known/oauth-authorization-server): authorization code with PKCE, device codes, refresh, revocation
+
+${list.join("\n\n")}
+
+## Tools
+
+- \`service-cli\`: the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
+- \`/mcp\`: the Model Context Protocol over Streamable HTTP, with a sandbox credential
+- \`service-cli/webhooks\`: the JavaScript library that verifies and parses deliveries
+`;
 }
 
 /** Adds a link to the page that a part belongs to. */
@@ -110,8 +149,8 @@ function groupsOf(docs) {
     .slice(1)
     .map((section) => ({
       name: section.split("\n", 1)[0],
-      pages: [...section.matchAll(/\[([^\]]+)\]\(([\w-]+\.md|\.\.\/[A-Z]+\.md)(?:#install)?\)/g)].map(
-        ([, title, file]) => ({ title, file }),
+      pages: [...section.matchAll(/^- \[([^\]]+)\]\(([\w-]+\.md|\.\.\/[A-Z]+\.md)(?:#install)?\)(?:: (.*))?$/gm)].map(
+        ([, title, file, about = ""]) => ({ title, file, about: plain(about) }),
       ),
     }));
 }
@@ -348,7 +387,7 @@ async function contract(root) {
         'export { OPERATIONS } from "./src/contract/operations.ts";',
         'export { ERRORS } from "./src/contract/errors.ts";',
         'export { EVENT_TYPES } from "./src/contract/event-types.ts";',
-        'export { RESOURCES, kindOfPath } from "./src/contract/resources.ts";',
+        'export { RESOURCES, kindOfPath, nounOf } from "./src/contract/resources.ts";',
         'export { introduction } from "./src/platform/api/openapi/document.ts";',
         'export { exampleLines } from "./src/cli/terminal/wrap.ts";',
         'export { inProject } from "./src/contract/shell-command.ts";',

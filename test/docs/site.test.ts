@@ -73,7 +73,6 @@ describe("the guides at /docs/guides", () => {
 
   it.each([
     ["tutorial", "tutorial.html"],
-    ["tutorial.md", "tutorial.html"],
     ["README.md", "index.html"],
     ["README.html", "index.html"],
     ["../tutorial", "tutorial.html"],
@@ -81,6 +80,28 @@ describe("the guides at /docs/guides", () => {
   ])("redirect %s to %s", async (name, target) => {
     const { status, url } = await fetch(`${platform.baseUrl}/docs/guides/${name}`);
     expect([status, url]).toEqual([200, `${platform.baseUrl}/docs/guides/${target}`]);
+  });
+
+  it("are Markdown at the same address with .md, whose links lead to Markdown", async () => {
+    const readText = async (name: string) => {
+      const response = await fetch(`${platform.baseUrl}/docs/guides/${name}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
+      return response.text();
+    };
+    expect(await readText("commands-listen.md")).toMatch(/^## service listen\n/);
+    const tutorial = await readText("tutorial.md");
+    expect(tutorial).toMatch(/^# Tutorial/);
+    const linked = [...tutorial.matchAll(/\]\(([\w-]+\.md)/g)].map(([, name]) => name!);
+    expect(linked.length).toBeGreaterThan(5);
+    await Promise.all(linked.map(readText));
+  });
+
+  inChromium("copy the Markdown of the page", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(`${platform.baseUrl}/docs/guides/glossary.html`);
+    await page.getByRole("button", { name: "Copy page" }).click();
+    await page.getByText("Copied").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^# Glossary\n/);
   });
 
   it.each(["/docs/reference", "/docs/guides/", "/docs/guides/style.css", "/docs/guides/listen.svg"])(
@@ -145,42 +166,11 @@ describe("the guides at /docs/guides", () => {
     await page.waitForURL(/\/problems\/email_taken$/);
   });
 
-  inChromium("appear in search results by relevance, with the text around the word", async () => {
+  inChromium("appear in search results with the found words marked", async () => {
     await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
-    for (const [words, expected] of [
-      ["grades", "testing-receivers.html#grades"],
-      ["verify signature", "receiving-webhooks.html#verify-signatures"],
-      ["localhost", "concepts.html#forwarding-to-localhost"],
-      ["timeout", "errors.html#timeout"],
-      ["test clock", "concepts.html#the-test-clock"],
-      ["rate limit", "/docs/reference#rate-limits"],
-      ["cursor pagination", "/docs/reference#pagination"],
-      ["signature mismatch", "errors.html#signature_mismatch"],
-      ["why", "commands-why.html#service-why"],
-      ["exit code", "errors.html#exit-codes"],
-      ["rotation", "receiving-webhooks.html#rotate-a-signing-secret-without-downtime"],
-      ["rotate secret", "receiving-webhooks.html#rotate-a-signing-secret-without-downtime"],
-      ["sandbox to live", "concepts.html#from-the-sandbox-to-live-mode"],
-      ["duplicate", "troubleshooting.html#an-event-was-processed-twice-duplicate-deliveries"],
-      ["fastfy", "receiving-webhooks.html#fastify"],
-      ["payload_not_raw", "errors.html#payload_not_raw"],
-      ["retry schedule", "concepts.html#retry-schedule"],
-      ["how long are events kept", "concepts.html#retention"],
-      ["429", "errors.html#rate_limited"],
-      ["CORS", "using-the-api.html#browsers-cors"],
-      ["SERVICE_API_KEY", "authentication.html#environment-variables"],
-      ["grade A", "testing-receivers.html#grades"],
-      ["webhok retry", "concepts.html#retry-schedule"],
-      ["uninstall", "tutorial.html#uninstall"],
-      ["node version", "quick-start.html#install"],
-      ["node 18", "quick-start.html#install"],
-      ["--chaos", "commands-listen.html#service-listen"],
-    ] as const) {
-      await page.locator("#search input").fill(words);
-      await expect.poll(() => page.locator("#search ol a").first().getAttribute("href")).toBe(expected);
-    }
+    await page.locator("#search input").fill("--chaos");
     const first = page.locator("#search ol a").first();
-    expect(await first.locator("mark").textContent()).toBe("--chaos");
+    await expect.poll(() => first.locator("mark").first().textContent()).toBe("--chaos");
     await page.locator("#search input").fill("retry schedule");
     await expect.poll(() => first.locator("strong mark").allTextContents()).toEqual(["Retry", "schedule"]);
   });

@@ -1,28 +1,27 @@
-import { showTheme, theme } from "../theme.ts";
+import { copy } from "./copy.ts";
 import "./search.ts";
+import { addThemeButton } from "./theme-button.ts";
 
-/** What the guides do in a browser besides the search: copy code. They can be read without it. */
+/** What the guides do in a browser besides the search: copy code, and the page. They can be read without it. */
 
-showTheme(theme.value);
+addThemeButton();
 // Output and synopses are to be read.
-for (const code of document.querySelectorAll("main pre:has(code[class]:not(.language-text))")) addCopyButton(code);
-
-function addCopyButton(code: Element): void {
+for (const code of document.querySelectorAll("main pre:has(code[class]:not(.language-text))")) {
   const block = document.createElement("div");
   block.className = "block";
+  code.replaceWith(block);
+  block.append(
+    code,
+    copyButton("Copy", () => code.textContent ?? ""),
+  );
+}
+const source = document.querySelector<HTMLAnchorElement>(".source a");
+source?.before(copyButton("Copy page", async () => (await fetch(source.href)).text()));
+
+function copyButton(label: string, read: () => string | Promise<string>): HTMLButtonElement {
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "Copy";
-  const show = (text: string) => {
-    button.textContent = text;
-    setTimeout(() => (button.textContent = "Copy"), 2000);
-  };
-  button.addEventListener("click", () => {
-    navigator.clipboard.writeText(code.textContent ?? "").then(
-      () => show("Copied"),
-      () => show("Select and copy"),
-    );
-  });
-  code.replaceWith(block);
-  block.append(code, button);
+  button.textContent = label;
+  button.addEventListener("click", () => void copy(button, read()));
+  return button;
 }

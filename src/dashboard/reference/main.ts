@@ -1,5 +1,7 @@
+import { copy } from "../guides/copy.ts";
 import "../guides/search.ts";
-import { remember, remembered, showTheme, theme } from "../theme.ts";
+import { addThemeButton } from "../guides/theme-button.ts";
+import { remember, remembered } from "../theme.ts";
 import { openTry } from "./try.ts";
 
 /** What the API reference does in a browser besides the search: the language of the samples, copy and "Try it". */
@@ -7,7 +9,7 @@ import { openTry } from "./try.ts";
 const LANGUAGE = "service-reference-language";
 
 followOldLink();
-showTheme(theme.value);
+addThemeButton();
 for (const control of document.querySelectorAll<HTMLElement>("button[hidden]")) control.hidden = false;
 chooseLanguage(remembered(LANGUAGE) ?? "curl");
 markSection();
@@ -17,7 +19,7 @@ document.addEventListener("click", ({ target }) => {
   if (button === null) return;
   const { choose } = button.dataset;
   if (choose !== undefined) keepPosition(button, () => chooseLanguage(choose));
-  if ("copy" in button.dataset) void copy(button);
+  if ("copy" in button.dataset) void copy(button, shownSample(button));
   if ("try" in button.dataset) void openTry(button);
 });
 
@@ -42,16 +44,9 @@ function keepPosition(element: Element, change: () => void): void {
   scrollBy({ top: element.getBoundingClientRect().top - before, behavior: "instant" });
 }
 
-async function copy(button: HTMLElement): Promise<void> {
-  const shown = [...button.closest(".panel")!.querySelectorAll("pre")].find((sample) => sample.offsetParent !== null);
-  const label = button.textContent;
-  try {
-    await navigator.clipboard.writeText(shown?.textContent ?? "");
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Select and copy";
-  }
-  setTimeout(() => (button.textContent = label), 2000);
+function shownSample(button: HTMLElement): string {
+  const samples = [...button.closest(".panel")!.querySelectorAll("pre")];
+  return samples.find((sample) => sample.offsetParent !== null)?.textContent ?? "";
 }
 
 /** Highlights the link of the visible section. */

@@ -62,6 +62,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   json: "application/json; charset=utf-8",
   svg: "image/svg+xml",
+  md: "text/markdown; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
   woff2: "font/woff2",
 };
 

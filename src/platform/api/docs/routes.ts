@@ -21,7 +21,7 @@ import {
   statusLine,
   steps,
 } from "./site.ts";
-import { json, panel } from "./reference/panels.ts";
+import { codePanel, json } from "./reference/panels.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -39,7 +39,7 @@ export function registerDocs(
   baseUrl: () => string,
   { document, files, guides }: Reference,
 ): void {
-  const documented = guides === undefined ? undefined : registerGuides(app, guides);
+  const documented = guides === undefined ? undefined : registerGuides(app, guides, baseUrl);
   if (files === undefined) return;
   referenceRoutes(app, baseUrl, { document, files });
   app.get(PROBLEMS_PATH, async (_request, reply) => reply.redirect(ERRORS_PAGE, 308));
@@ -118,13 +118,9 @@ function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string
         <p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>
       </div>
       <div class="code">
-        ${panel(
+        ${codePanel(
           "Example response",
-          html`<pre tabindex="0"><code>HTTP/1.1 ${statusLine(status)}
-Content-Type: ${PROBLEM_MEDIA_TYPE}
-
-${json(exampleProblem(code, baseUrl))}</code></pre>`,
-          true,
+          html`HTTP/1.1 ${statusLine(status)} Content-Type: ${PROBLEM_MEDIA_TYPE} ${json(exampleProblem(code, baseUrl))}`,
         )}
       </div>
     </article>
@@ -149,10 +145,10 @@ function unknownProblemPage(files: SiteFiles): string {
 }
 
 /**
- * Serves the guides as they were built: pages with relative links, their script, style and search. Returns the codes in the
- * tables of the page Errors.
+ * Serves the guides as they were built: pages with relative links, their Markdown, script, style and search, and a list of
+ * them for language models. Returns the codes in the tables of the page Errors.
  */
-export function registerGuides(app: FastifyInstance, folder: string): ReadonlySet<string> {
+export function registerGuides(app: FastifyInstance, folder: string, baseUrl: () => string): ReadonlySet<string> {
   const pages = readPages(folder);
   app.get(GUIDES_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`, 308));
   for (const path of [`${GUIDES_PATH}/`, `${GUIDES_PATH}/:name`]) {
@@ -169,6 +165,12 @@ export function registerGuides(app: FastifyInstance, folder: string): ReadonlySe
       throw new ApiError("not_found", "This guide does not exist. For a list of guides, see /docs/guides/.");
     });
   }
+  app.get("/llms.txt", { config: { crossOrigin: "anyone" } }, async (_request, reply) => {
+    const list = pages.get("llms.txt")?.content.toString() ?? "";
+    const absolute = (target: string) => new URL(target, `${baseUrl()}${GUIDES_PATH}/`).href;
+    const text = list.replaceAll(/(?<=\]\()[^)]+/g, absolute);
+    return reply.header("Content-Type", mediaTypeOf("llms.md")).send(text);
+  });
   for (const file of pages.keys()) {
     if (!file.endsWith(".html")) continue;
     const target = `${GUIDES_PATH}/${file}`;

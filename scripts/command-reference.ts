@@ -9,7 +9,8 @@ import { commandPath, operationCommand } from "../src/platform/api/docs/referenc
 import { OPERATIONS } from "../src/contract/operations.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
 import { COMMAND_GUIDES } from "./command-guides.ts";
-import { COMMAND_OUTPUTS, type Output } from "./command-outputs.ts";
+import type { Output } from "./command-outputs.ts";
+import outputs from "./command-outputs.json" with { type: "json" };
 
 const program = addGlobalOptions(new ParsedCommand("service"));
 const sections: string[] = [];
@@ -50,7 +51,7 @@ function describe(command: Command, level: number, guide = ""): string {
     (argument) =>
       `- \`${argument.name()}${argument.variadic ? "…" : ""}\`${argument.required || needsProgram ? "" : " (optional)"}: ${escaped(descriptionOf(argument))}`,
   );
-  const output = COMMAND_OUTPUTS[pathOf(command)];
+  const output = (outputs as Readonly<Record<string, Output>>)[pathOf(command)];
   const parts = [
     `${"#".repeat(level)} ${pathOf(command)}`,
     command.description(),

@@ -41,6 +41,8 @@ export interface CliOptions {
 export interface RunOptions extends CliOptions {
   /** Width of the terminal, for help. */
   columns?: number;
+  /** True if both outputs are a terminal without colors. stdin is none. */
+  isTerminal?: boolean;
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
   signal?: AbortSignal;
@@ -78,12 +80,19 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
  * finished. Uses `spawnCli` if a variable is for Node.js itself.
  */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
-  const { env, input, cwd = process.cwd(), columns, signal = new AbortController().signal } = options;
+  const {
+    env,
+    input,
+    cwd = process.cwd(),
+    columns,
+    isTerminal = false,
+    signal = new AbortController().signal,
+  } = options;
   const listeners = { stdout: options.onStdout, stderr: options.onStderr };
   if (isForNode(env)) return await spawnCli(args, options);
   const written = { stdout: "", stderr: "" };
   const stream = (name: keyof typeof written): TextStream => ({
-    isTTY: false,
+    isTTY: isTerminal,
     columns,
     rows: undefined,
     getColorDepth: () => 1,

@@ -31,6 +31,11 @@ const EXITED = /\u001b\]exit;(\d+)\u0007/;
 /** node-pty replaces a size of 0. */
 const WITHOUT_SIZE = `stty cols 0 rows 0; ${HELD_OPEN}`;
 
+const plain = (written: string): string => written.replace(ESCAPES, "").replaceAll("\r\n", "\n");
+
+/** Returns what a terminal shows of an output: without colors, cursor movements and erased lines. */
+export const shownText = (output: string): string => plain(output.replace(ERASED, ""));
+
 /** Runs `service` in a pseudo terminal. With 0 columns, the terminal does not know its size. */
 export function runInTerminal(
   args: readonly string[],
@@ -61,8 +66,7 @@ export function runInTerminal(
       for (const watch of watchers) watch();
     });
   });
-  const plain = (written: string): string => written.replace(ESCAPES, "").replaceAll("\r\n", "\n");
-  const text = (): string => plain(output.replace(ERASED, ""));
+  const text = (): string => shownText(output);
   return {
     output: () => output,
     text,

@@ -10,13 +10,14 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   expect: "Guide: [Assertions on events](testing-receivers.md#assertions-on-events)",
   why: "Guides: [Why something failed](concepts.md#why-something-failed), [Tutorial](tutorial.md#4-ask-why)",
   listen:
-    "Guides: [Forwarding to localhost](concepts.md#forwarding-to-localhost), [Testing receivers](testing-receivers.md)",
+    "Guides: [Forwarding to localhost](concepts.md#forwarding-to-localhost), [Test a webhook receiver](testing-receivers.md)",
   trigger: "Guides: [Tutorial](tutorial.md#3-trigger-an-event), [Fixtures](testing-receivers.md#fixtures)",
   events: "Guides: [Events and deliveries](concepts.md#events-and-deliveries), [Replays](concepts.md#replays)",
-  webhooks: "Guides: [Testing receivers](testing-receivers.md), [Testing webhooks of other providers](providers.md)",
+  webhooks:
+    "Guides: [Test a webhook receiver](testing-receivers.md), [Test webhooks of Stripe, GitHub and others](providers.md)",
   clock: "Guide: [The test clock](concepts.md#the-test-clock)",
-  sandbox: "Guide: [Start each test from a known state](test-states.md)",
-  faults: "Guide: [Testing a client with faults](faults.md)",
+  sandbox: "Guide: [Reset and restore the sandbox](test-states.md)",
+  faults: "Guide: [Test an API client with faults](faults.md)",
   login: "Guide: [Signing in](authentication.md#signing-in)",
   logout: "Guide: [Signing in](authentication.md#signing-in)",
   whoami: "Guide: [Authentication](authentication.md)",

@@ -206,7 +206,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "You added the fault (`POST /v1/faults`). It imitates a proxy that cannot reach the API; the platform sends 502 in no other case.",
     remedy: "Send the request again, with the same Idempotency-Key. `service faults list` shows the faults.",
-    guide: "[Testing a client with faults](faults.md)",
+    guide: "[Test an API client with faults](faults.md)",
     example: {
       detail: "The fault flt_4Vf8aTqz0bKm2sNw9XyRcd makes this request fail on purpose. Nothing was changed.",
     },
@@ -398,14 +398,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The sandbox has the maximum of 100 faults.",
     cause: "Faults stay until you remove them, even when their `times` are used up.",
     remedy: "Remove all with `service faults clear`, or reset the sandbox.",
-    guide: "[Testing a client with faults](faults.md)",
+    guide: "[Test an API client with faults](faults.md)",
     example: { detail: "The sandbox has 100 faults, which is the maximum. Remove some." },
   },
   snapshot_limit: {
     meaning: "The sandbox has too many snapshots, or too many objects for one.",
     cause: "A sandbox has at most 20 snapshots of at most 100,000 objects, such as customers and orders.",
     remedy: "Delete a snapshot, or save under the name of an existing one. Reset the sandbox if it is too large.",
-    guide: "[Start each test from a known state](test-states.md)",
+    guide: "[Reset and restore the sandbox](test-states.md)",
     example: { detail: "The sandbox has 20 snapshots, which is the maximum. Delete one first." },
   },
   test_clock_advancing: {

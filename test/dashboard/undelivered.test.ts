@@ -44,12 +44,12 @@ it("the overview and the endpoint count what failed for good, and retry it", asy
   await page.getByLabel("Summary").getByText("2 deliveries failed.").waitFor();
   await page.getByRole("link", { name: "2 failed, Billing" }).waitFor();
   // What is being loaded does not look like an empty result.
-  await page.route("**/v1/statistics?*", () => {});
+  await page.route("**/v1/statistics?*minutes=*", () => {});
   await board.show(`sandbox/endpoints/${body.id}`);
   await page.locator(".plot.unknown").waitFor();
   await page.locator(".facts .unknown").first().waitFor();
   expect(await page.getByText("none in this time").count()).toBe(0);
-  await page.unroute("**/v1/statistics?*");
+  await page.unroute("**/v1/statistics?*minutes=*");
   await board.show(`sandbox/endpoints/${body.id}`);
   await page.locator(".answer").getByText(lost).waitFor();
   isBroken = false;
@@ -207,6 +207,7 @@ it("does not move what is shown when the rest of a page becomes known", async ()
   }
   const id = await order();
   const [event] = (await api("GET", `/v1/events?related=${id}`)).body.data as { id: string }[];
+  const [endpoint] = (await api("GET", "/v1/webhook_endpoints")).body.data as { id: string }[];
   const deliveries = async () =>
     (await api("GET", `/v1/deliveries?event=${event!.id}`)).body.data as { id: string; attempt_count: number }[];
   const areAttempted = async () => {
@@ -218,6 +219,7 @@ it("does not move what is shown when the rest of a page becomes known", async ()
     [`sandbox/events/${event!.id}`, "webhook_endpoints?*"],
     [`sandbox/orders/${id}`, "webhook_endpoints?*"],
     [`sandbox/deliveries/${delivery!.id}`, "events/*"],
+    [`sandbox/endpoints/${endpoint!.id}`, "statistics?endpoint=*"],
     ["sandbox/clock", "sandbox/snapshots"],
     ["people", "users"],
   ] as const) {
@@ -228,6 +230,7 @@ it("does not move what is shown when the rest of a page becomes known", async ()
       await route.continue().catch(() => {});
     });
     await board.restart();
+    if (path.startsWith("sandbox/endpoints")) await page.setViewportSize({ width: 390, height: 900 });
     await page.evaluate(`{
       window.moved = 0;
       new PerformanceObserver((list) => {
@@ -242,6 +245,7 @@ it("does not move what is shown when the rest of a page becomes known", async ()
     // https://web.dev/articles/cls: up to 0.1 is good.
     expect(await page.evaluate("window.moved"), path).toBeLessThan(0.05);
     await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.setViewportSize({ width: 1440, height: 900 });
   }
 });
 

@@ -158,12 +158,17 @@ export function WithAside(props: {
   );
 }
 
-/** What would move when something above it is loaded: it is not shown before. */
-export function Below({ isReady, children }: { isReady: boolean; children: ComponentChildren }) {
+/** Returns true from the time on at which it is first ready. */
+export function useWasReady(isReady: boolean): boolean {
   const wasReady = useRef(false);
   wasReady.current ||= isReady;
+  return wasReady.current;
+}
+
+/** What would move when something above it is loaded: it is not shown before. */
+export function Below({ isReady, children }: { isReady: boolean; children: ComponentChildren }) {
   return (
-    <div class={wasReady.current ? "" : "waiting"}>
+    <div class={useWasReady(isReady) ? "" : "waiting"}>
       <div class="rest">{children}</div>
     </div>
   );
@@ -267,7 +272,7 @@ export function Loaded<Data>({ of, children }: { of: Query<Data>; children: (dat
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {data === undefined ? error === undefined && <Loading /> : children(data)}
+      {data === undefined ? (error?.status ?? 0) === 0 && <Loading /> : children(data)}
     </>
   );
 }

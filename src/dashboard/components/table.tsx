@@ -21,6 +21,8 @@ export interface Column<Item> {
   isTime?: boolean;
   /** True for text of any length, which fills the remaining width. */
   isLong?: boolean;
+  /** True for what became of deliveries, whose text arrives after the row: it has the same width in each table. */
+  isOutcome?: boolean;
 }
 
 /** A table with a heading per column. The first link of a row applies to the row: a click anywhere follows it. */
@@ -50,9 +52,10 @@ export function Table<Item>(props: {
   const now = Date.now() + (isReal ? 0 : clockOffset.value);
   const dayAt = (index: number) => (index < 0 || timeOf === undefined ? "" : dayOf(timeOf(items[index]!), now));
   const columns = props.columns.filter(({ isFor }) => isFor === undefined || items.some(isFor));
-  const classOf = ({ from, isNumber, isTime, isLong }: Column<Item>) =>
-    [from && `from-${from}`, isNumber && "number", isTime && "time", isLong && "long"].filter(Boolean).join(" ") ||
-    undefined;
+  const classOf = ({ from, isNumber, isTime, isLong, isOutcome }: Column<Item>) =>
+    [from && `from-${from}`, isNumber && "number", isTime && "time", isLong && "long", isOutcome && "outcome"]
+      .filter(Boolean)
+      .join(" ") || undefined;
   return (
     <div class="table" role="region" aria-label={props.label}>
       <table>

@@ -10,20 +10,25 @@ import { Icon } from "../components/icon.tsx";
 import { Copy, hrefOfId } from "../components/values.tsx";
 import { localIso } from "../format.ts";
 import { environment, filter, go, route } from "../router.tsx";
+import { filterOf } from "./choice.tsx";
 
-/** Returns a filter of the page, which is stored in the URL. */
-export function filterOf(name: string): string {
-  return route.value.query.get(name) ?? "";
+/** A word with a colon that names no filter, or whose value its filter does not know, and why. */
+interface TermProblem {
+  isFilter: boolean;
+  why: string;
 }
 
-/** Returns why a word with a colon is not a filter. It counts once it has ended; a URL is text. */
-function unknownTerm(text: string, terms: Terms): string | undefined {
+/** Returns what is wrong with the filters in a text. A word counts once it has ended; a URL is text. */
+function problemsIn(text: string, terms: Terms): TermProblem[] {
   const names = Object.keys(terms);
-  const [, word = "", value = ""] = /(?:^|\s)([a-z_]+):(?!\/\/)(\S+)\s/i.exec(text) ?? [];
-  if (word === "" || names.length === 0) return undefined;
-  return names.includes(word.toLowerCase())
-    ? `There is no ${word} “${value}”.`
-    : `There is no filter “${word}”. Try ${names.join(", ")}.`;
+  const found = names.length === 0 ? [] : text.matchAll(/(?<=^|\s)([a-z_]+):(?!\/\/)(\S+)(?=\s)/gi);
+  return [...found].map(([, word = "", value = ""]) => {
+    if (!names.includes(word.toLowerCase())) {
+      return { isFilter: false, why: `There is no filter “${word}”. Try ${names.join(", ")}.` };
+    }
+    const examples = word in TIME_TERMS ? ` Try ${word}:14:00 or ${word}:2h.` : "";
+    return { isFilter: true, why: `There is no ${word} “${value}”.${examples}` };
+  });
 }
 
 /** Returns the filters of a list, by name; empty ones are not set. All lists have those of the creation time. */
@@ -82,34 +87,6 @@ export function readTerms(text: string, terms: Terms): { rest: string; filters: 
   return { rest, filters };
 }
 
-/** Ranges of charts by their value in the URL. */
-const RANGES = {
-  "1h": [60, "hour"],
-  "6h": [360, "6 hours"],
-  "24h": [1440, "24 hours"],
-  "7d": [10_080, "7 days"],
-} as const;
-type Range = keyof typeof RANGES;
-
-/** Returns the chosen range of a page's figures and charts. */
-export function rangeOf(preset: Range): { minutes: number; period: string } {
-  const [minutes, words] = RANGES[filterOf("range") as Range] ?? RANGES[preset];
-  return { minutes, period: `last ${words}` };
-}
-
-export function RangeChoice({ preset }: { preset: Range }) {
-  const names = Object.keys(RANGES) as Range[];
-  return (
-    <div class="filters open">
-      <Choice
-        label="Range"
-        name="range"
-        options={names.map((name) => [name === preset ? "" : name, `Last ${RANGES[name][1]}`] as const)}
-      />
-    </div>
-  );
-}
-
 /** One bar: a search, which takes filters as words too, and a chip for each filter. */
 export function Filters({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
@@ -147,23 +124,6 @@ export function Chip({ label, name, children }: { label: string; name: string; c
   );
 }
 
-/** A filter with a few values; the empty one is all. */
-export function Choice(props: {
-  label: string;
-  name: string;
-  options: readonly (readonly [value: string, label: string])[];
-}) {
-  const value = filterOf(props.name);
-  return (
-    <label class={value === "" ? undefined : "set"}>
-      {props.label}
-      <select value={value} onChange={({ currentTarget }) => filter({ [props.name]: currentTarget.value })}>
-        <Options of={props.options} />
-      </select>
-    </label>
-  );
-}
-
 /** Returns statuses as options, after one for all. */
 export function statusOptions(statuses: readonly string[]): (readonly [value: string, label: string])[] {
   return [["", "All"], ...statuses.map((status) => [status, capitalized(status)] as const)];
@@ -191,7 +151,12 @@ export function Search(props: SearchProps) {
   useEffect(() => () => clearTimeout(timer.current), []);
   // A link to the unfiltered list leaves this field as it is.
   useEffect(() => setText((before) => (before.trim() === current ? before : current)), [current]);
-  const problem = props.problemOf?.(text.trim()) ?? unknownTerm(text, terms);
+  const problem =
+    props.problemOf?.(text.trim()) ??
+    (problemsIn(text, terms)
+      .map(({ why }) => why)
+      .join(" ") ||
+      undefined);
   const take = (value: string) => {
     clearTimeout(timer.current);
     const { rest, filters } = readTerms(value, terms);
@@ -200,8 +165,10 @@ export function Search(props: SearchProps) {
     const href = hrefOfId(trimmed);
     if (href !== undefined && props.takes?.(trimmed) !== true) return go(href);
     if (props.problemOf?.(trimmed) !== undefined) return;
+    const problems = problemsIn(rest, terms);
+    if (problems.some(({ isFilter }) => isFilter)) return;
     const search = () => filter({ ...filters, [name]: trimmed });
-    if (rest !== value || unknownTerm(rest, terms) !== undefined) return search();
+    if (rest !== value || problems.length > 0) return search();
     // The page that the search is for may have been left meanwhile.
     timer.current = setTimeout(search, TYPING_MILLISECONDS);
   };
@@ -295,5 +262,11 @@ export function CopyCommand({ of, filters }: { of: string; filters: Readonly<Rec
     value === "" ? [] : [`--${name.replace("_", "-")}`, value],
   );
   const live = environment.value === "live" ? ["--live"] : [];
-  return <Copy text={inProject(shellCommand`service ${of} list ${[...flags, ...live]}`.trim())} what="as command" />;
+  return (
+    <Copy
+      text={inProject(shellCommand`service ${of} list ${[...flags, ...live]}`.trim())}
+      what="as command"
+      label="Copy as command"
+    />
+  );
 }

@@ -7,13 +7,14 @@ import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
 import { Answer } from "../components/answer.tsx";
-import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
+import { Below, Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
 import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time } from "../components/values.tsx";
 import { counted, milliseconds } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
-import { Choice, filterOf, listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
+import { Choice, filterOf } from "./choice.tsx";
+import { listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
 import { listAndPage, ListPage } from "./list-page.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
@@ -141,8 +142,11 @@ export function RequestTable(props: {
         {
           label: "Credential",
           from: "desktop",
-          cell: ({ key, user }) =>
-            key === null ? <UserEmail id={user} users={users} /> : <KeyName id={key} keys={keys.items} />,
+          cell: ({ key, user }) => (
+            <span class="quiet">
+              {key === null ? <UserEmail id={user} users={users} /> : <KeyName id={key} keys={keys.items} />}
+            </span>
+          ),
         },
         { label: "Duration", from: "desktop", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
       ]}
@@ -156,10 +160,10 @@ function hasError({ error_code: code, fault }: RequestLog): boolean {
 
 /** The error that a request got, or what a fault did to it. */
 function errorOf({ error_code: code, fault }: RequestLog): ComponentChildren {
-  if (fault === null) return code;
   return (
     <>
-      {code ?? fault.effect.replace("_", " ")} <span class="tag">fault</span>
+      <span class="bad-text">{code ?? fault?.effect.replace("_", " ")}</span>
+      {fault !== null && <span class="tag">fault</span>}
     </>
   );
 }
@@ -173,7 +177,7 @@ function KeyName({ id, keys = [] }: { id: string; keys?: readonly ApiKey[] | und
 function RequestDetail({ id }: { id: string }) {
   const query = useQuery<RequestLogDetail>(`/v1/request_logs/${encodeURIComponent(id)}`);
   const { data: log } = query;
-  const { explanation } = useExplanation(log && id);
+  const { explanation, error } = useExplanation(log && id);
   return (
     <Page
       title={log === undefined ? "Request" : `${log.method} ${log.path}`}
@@ -190,14 +194,16 @@ function RequestDetail({ id }: { id: string }) {
           {(request) => (
             <>
               {hasProblem(request) ? <Answer explanation={explanation} /> : <Success log={request} />}
-              <Exchange log={request} />
-              {request.events.length > 0 && (
-                <Card title="What followed">
-                  {!hasProblem(request) && <Answer explanation={explanation} />}
-                  {explanation !== undefined && <Trail chain={explanation.chain} />}
-                </Card>
-              )}
-              <RequestFacts log={request} />
+              <Below isReady={!hasProblem(request) || (explanation ?? error) !== undefined}>
+                <Exchange log={request} />
+                {request.events.length > 0 && (
+                  <Card title="What followed">
+                    {!hasProblem(request) && <Answer explanation={explanation} />}
+                    {explanation !== undefined && <Trail chain={explanation.chain} />}
+                  </Card>
+                )}
+                <RequestFacts log={request} />
+              </Below>
             </>
           )}
         </Loaded>

@@ -6,7 +6,7 @@ import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { useCall, withQuery } from "../../api/call.ts";
-import { isFailing, nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
+import { nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
@@ -17,14 +17,14 @@ import { AttemptsChart } from "../../components/chart.tsx";
 import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
-import { Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
+import { Below, Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { Time, Unknown } from "../../components/values.tsx";
 import { about, count, duration } from "../../format.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
 import { RunningOperations } from "../operations.tsx";
-import { RangeChoice, rangeOf } from "../filters.tsx";
+import { RangeChoice, rangeOf } from "../choice.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
 import { isRepairFirst, Remedy } from "../remedy.tsx";
@@ -92,7 +92,6 @@ export function EndpointDetail({ id }: { id: string }) {
           waiting={counts?.pending ?? 0}
           failed={lost}
           isRetryFirst={isRetryFirst}
-          isFailing={isFailing(endpoint, present?.endpoints[0])}
           onChange={query.reload}
           onPing={() => deliveries.reload()}
         />
@@ -109,73 +108,75 @@ export function EndpointDetail({ id }: { id: string }) {
               )
             }
           />
-          <div class="dotted">
-            <span>{endpoint.url}</span>
-            <span>{subscriptionsOf(endpoint.events)}</span>
-          </div>
-          <SecretNotice endpoint={endpoint} />
-          <RunningOperations endpoint={id} />
-          <Facts
-            rows={[
-              [
-                "State",
-                present === undefined ? (
-                  unknown
-                ) : (
-                  <StandingStatus standing={standingOf(endpoint, present.endpoints[0], present.failures, isBack)} />
-                ),
-              ],
-              [`Attempts in the ${period}`, counts ? rateOf(counts) : unknown],
-              ["Median response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
-              [
-                "Not delivered",
-                counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
-              ],
-              ["Last attempt", lastOf(attempts)],
-              ["Last success", lastOf(attempts?.filter(({ status_code: code }) => isSuccess(code)))],
-              ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
-              [
-                "Secret created",
-                endpoint.secret_created === endpoint.created ? undefined : <Time at={endpoint.secret_created} />,
-              ],
-              ["Created", <Time at={endpoint.created} />],
-            ]}
-          />
-          {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
-          <AttemptsChart
-            minutes={statistics.data?.minutes}
-            created={endpoint.created}
-            actions={<RangeChoice preset="6h" />}
-          />
-          {failures.length > 1 && (
-            <Card title="Failures" note={period}>
-              <FailureTable failures={failures} />
-            </Card>
-          )}
-          <Also explanation={explanation} />
-          <Card
-            title="Deliveries"
-            actions={
-              (deliveries.items?.length ?? 0) > 0 && (
-                <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
-              )
-            }
-          >
-            <DeliveryTable
-              label="Deliveries to this endpoint"
-              pages={deliveries}
-              of="endpoint"
-              empty={
-                <Empty icon="deliveries" title="No deliveries yet">
-                  <p>
-                    {endpoint.status === "enabled"
-                      ? "Choose Send test event to see one."
-                      : "Enable the endpoint to send it events."}
-                  </p>
-                </Empty>
-              }
+          <Below isReady={(explanation ?? unexplained) !== undefined}>
+            <div class="dotted">
+              <span>{endpoint.url}</span>
+              <span>{subscriptionsOf(endpoint.events)}</span>
+            </div>
+            <SecretNotice endpoint={endpoint} />
+            <RunningOperations endpoint={id} />
+            <Facts
+              rows={[
+                [
+                  "State",
+                  present === undefined ? (
+                    unknown
+                  ) : (
+                    <StandingStatus standing={standingOf(endpoint, present.endpoints[0], present.failures, isBack)} />
+                  ),
+                ],
+                [`Attempts in the ${period}`, counts ? rateOf(counts) : unknown],
+                ["Median response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
+                [
+                  "Not delivered",
+                  counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
+                ],
+                ["Last attempt", lastOf(attempts)],
+                ["Last success", lastOf(attempts?.filter(({ status_code: code }) => isSuccess(code)))],
+                ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
+                [
+                  "Secret created",
+                  endpoint.secret_created === endpoint.created ? undefined : <Time at={endpoint.secret_created} />,
+                ],
+                ["Created", <Time at={endpoint.created} />],
+              ]}
             />
-          </Card>
+            {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
+            <AttemptsChart
+              minutes={statistics.data?.minutes}
+              created={endpoint.created}
+              actions={<RangeChoice preset="6h" />}
+            />
+            {failures.length > 1 && (
+              <Card title="Failures" note={period}>
+                <FailureTable failures={failures} />
+              </Card>
+            )}
+            <Also explanation={explanation} />
+            <Card
+              title="Deliveries"
+              actions={
+                (deliveries.items?.length ?? 0) > 0 && (
+                  <Link href={hrefOf("deliveries", "", { endpoint: id })}>All deliveries</Link>
+                )
+              }
+            >
+              <DeliveryTable
+                label="Deliveries to this endpoint"
+                pages={deliveries}
+                of="endpoint"
+                empty={
+                  <Empty icon="deliveries" title="No deliveries yet">
+                    <p>
+                      {endpoint.status === "enabled"
+                        ? "Choose Send test event to see one."
+                        : "Enable the endpoint to send it events."}
+                    </p>
+                  </Empty>
+                }
+              />
+            </Card>
+          </Below>
         </>
       )}
     </DetailPage>
@@ -189,13 +190,12 @@ function Actions(props: {
   failed: number;
   /** True if that is what to do next. */
   isRetryFirst: boolean;
-  isFailing: boolean;
   onChange: () => void;
   onPing: () => void;
 }) {
   const call = useCall();
   const go = useGo();
-  const { endpoint, path, waiting, failed, isRetryFirst, isFailing, onChange, onPing } = props;
+  const { endpoint, path, waiting, failed, isRetryFirst, onChange, onPing } = props;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   const isEnabled = endpoint.status === "enabled";
   const dismiss = () => setOpenDialog(undefined);
@@ -231,7 +231,7 @@ function Actions(props: {
           )}
           <button
             type="button"
-            class={isRetryFirst || isFailing ? "" : "primary"}
+            class={isRetryFirst ? "" : "primary"}
             disabled={isUnreachable.value}
             onClick={() => setOpenDialog("test")}
           >

@@ -17,7 +17,8 @@ import { counted, searchable } from "../../format.ts";
 import { outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { useMissed } from "../enable.tsx";
-import { filterOf, rangeOf, Search } from "../filters.tsx";
+import { filterOf, rangeOf } from "../choice.tsx";
+import { Search } from "../filters.tsx";
 import { Listeners } from "../listeners.tsx";
 import { NotDelivered, type Standing, useStandings, StandingStatus, TROUBLE } from "../overview/failures.tsx";
 import { CreateResource } from "../resource-form.tsx";
@@ -31,7 +32,8 @@ function EndpointList() {
   const pages = useEndpoints();
   const statistics = useQuery<Statistics>("/v1/statistics");
   const { found: missed } = useMissed(pages.items);
-  const standings = new Map(useStandings(statistics.data, pages.items, missed).map((one) => [one.endpoint?.id, one]));
+  const { standings: all } = useStandings(statistics.data, pages.items, missed);
+  const standings = new Map(all.map((one) => [one.endpoint?.id, one]));
   const countsOf = (id: string) => standings.get(id)?.counts;
   // Attempts to an endpoint that fails for long are hours apart.
   const { minutes, period } = rangeOf("7d");

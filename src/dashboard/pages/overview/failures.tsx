@@ -43,14 +43,17 @@ export function useStandings(
   statistics: Statistics | undefined,
   endpoints: readonly WebhookEndpoint[] | undefined,
   missed: ReadonlyMap<string, number> | undefined,
-): Standing[] {
+): { standings: Standing[]; areKnown: boolean } {
   const of = (recoveries: readonly Event[]) =>
     statistics === undefined ? [] : standingsOf(statistics, recoveries, endpoints, missed);
   const standings = of([]);
   const isAsked = standings.some(({ endpoint, state }) => endpoint !== undefined && state === "slow");
   const query = { type: "webhook_endpoint.recovered", limit: LIMITS.maxPageSize };
-  const { data } = useQuery<{ data: Event[] }>(isAsked ? withQuery("/v1/events", query) : undefined);
-  return data === undefined ? standings : of(data.data);
+  const { data, error } = useQuery<{ data: Event[] }>(isAsked ? withQuery("/v1/events", query) : undefined);
+  return {
+    standings: data === undefined ? standings : of(data.data),
+    areKnown: statistics !== undefined && (!isAsked || (data ?? error) !== undefined),
+  };
 }
 
 /** The disabled ones get nothing. */

@@ -8,7 +8,7 @@ import { withQuery } from "../../api/call.ts";
 import { shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
-import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
+import { Card, Empty, Loaded, Page, useWasReady } from "../../components/page.tsx";
 import { about, count, duration, percent } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
@@ -16,7 +16,7 @@ import { RetryDeliveries } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
-import { RangeChoice, rangeOf } from "../filters.tsx";
+import { RangeChoice, rangeOf } from "../choice.tsx";
 import { EndpointTable, lostOf, type Standing, useStandings, TROUBLE, waitingOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 
@@ -37,8 +37,10 @@ export function Overview() {
   const known = statistics.data &&
     present && { ...statistics.data, queue: present.queue, failed_deliveries: present.failed_deliveries };
   const endpoints = useEndpoints();
-  const { found: missed } = useMissed(endpoints.items);
-  const standings = useStandings(present, endpoints.items, missed);
+  const { found: missed, error: uncounted } = useMissed(endpoints.items);
+  const { standings, areKnown } = useStandings(present, endpoints.items, missed);
+  const isCounted = (endpoints.items ?? endpoints.error) !== undefined && (missed ?? uncounted) !== undefined;
+  const isReady = useWasReady(areKnown && isCounted);
   const rest = standings.slice(MAX_ROWS);
   const isTroubled = standings.some(({ rank }) => rank >= TROUBLE);
   const progress = useProgress(endpoints, environment.value === "sandbox" && !isTroubled);
@@ -48,32 +50,34 @@ export function Overview() {
     <Page
       title="Overview"
       headline={
-        known === undefined ? (
+        known === undefined || !isReady ? (
           <div class="answer unknown" />
         ) : (
           <Summary standings={standings} statistics={known} period={period} />
         )
       }
       actions={
-        <>
-          <RangeChoice preset="1h" />
-          {failing[0]?.endpoint !== undefined && (
-            <Link class="button primary" href={hrefOf("endpoints", failing[0].endpoint.id)}>
-              Why {shortNameOf(failing[0].endpoint)} fails
-            </Link>
-          )}
-          {(enabled.some(({ counts }) => (counts?.failed_deliveries ?? 0) > 0) ||
-            failing.some((one) => waitingOf(one) > 0)) && (
-            <RetryDeliveries
-              // A retry before the cause is repaired only uses up an attempt.
-              class={failing.length > 0 ? "" : "primary"}
-            />
-          )}
-        </>
+        isReady && (
+          <>
+            <RangeChoice preset="1h" />
+            {failing[0]?.endpoint !== undefined && (
+              <Link class="button primary" href={hrefOf("endpoints", failing[0].endpoint.id)}>
+                Why {shortNameOf(failing[0].endpoint)} fails
+              </Link>
+            )}
+            {(enabled.some(({ counts }) => (counts?.failed_deliveries ?? 0) > 0) ||
+              failing.some((one) => waitingOf(one) > 0)) && (
+              <RetryDeliveries
+                // A retry before the cause is repaired only uses up an attempt.
+                class={failing.length > 0 ? "" : "primary"}
+              />
+            )}
+          </>
+        )
       }
     >
       {/* Waits for the content above, so that nothing moves down later. */}
-      <Loaded of={{ ...statistics, data: progress === undefined ? undefined : known }}>
+      <Loaded of={{ ...statistics, data: progress === undefined || !isReady ? undefined : known }}>
         {(data) => (
           <>
             {progress && <QuickStart progress={progress} />}

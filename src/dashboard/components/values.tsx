@@ -14,7 +14,7 @@ import { Icon } from "./icon.tsx";
 
 /** Placeholder for no value. */
 export function None() {
-  return <span class="soft">–</span>;
+  return <span class="soft none">–</span>;
 }
 
 interface TimeProps {
@@ -124,11 +124,15 @@ const TONES: Record<string, string> = {
   queued: "wait",
 };
 
-/** A status: a shape before a word. Success is subdued, so that a failure stands out. */
-export function Status({ status, text = status, detail }: { status: string; text?: string; detail?: string }) {
+/**
+ * A status: a shape before a word. Success is subdued, so that a failure stands out. That of an object is a tag: what its
+ * deliveries do says nothing about it.
+ */
+export function Status(props: { status: string; text?: string; detail?: string; isTag?: boolean }) {
+  const { status, text = status, detail, isTag = false } = props;
   return (
-    <span class={`status ${TONES[status] ?? "off"}`}>
-      <span class="dot" aria-hidden="true" />
+    <span class={`status ${TONES[status] ?? "off"}${isTag ? " tag" : ""}`}>
+      {!isTag && <span class="dot" aria-hidden="true" />}
       <span>
         {text}
         {detail !== undefined && <span class="of-total">{detail}</span>}
@@ -376,11 +380,14 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
   );
 }
 
-/** JSON with its keys and texts in color; other text as it is. */
+/** JSON with its keys and texts in color, also as the body of a message; other text as it is. */
 export function Highlighted({ text, marks = [] }: { text: string; marks?: readonly string[] }) {
-  const parts = text.split(/("(?:[^"\\\n]|\\.)*"(?=\s*:)|"(?:[^"\\\n]|\\.)*")/);
+  const start = text.search(/^[[{]/) === 0 ? 0 : text.search(/\n\n[[{]/);
+  if (start === -1) return <>{text}</>;
+  const parts = text.slice(start).split(/("(?:[^"\\\n]|\\.)*"(?=\s*:)|"(?:[^"\\\n]|\\.)*")/);
   return (
     <>
+      {text.slice(0, start)}
       {parts.map((part, index) => {
         if (index % 2 === 0) return part;
         const isKey = /^\s*:/.test(parts[index + 1] ?? "");

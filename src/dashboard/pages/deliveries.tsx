@@ -31,8 +31,9 @@ import { AboutCell } from "./events/about.tsx";
 import { useAbout } from "./events/find.ts";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
-import { Chip, Choice, filterOf, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
-import { listAndPage, ListPage } from "./list-page.tsx";
+import { Choice, filterOf } from "./choice.tsx";
+import { Chip, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
+import { listAndPage, ListPage, loadedOf } from "./list-page.tsx";
 import { useEventsAbout } from "./objects/arrivals.tsx";
 import { shortTitleOf } from "./objects/item.tsx";
 
@@ -94,6 +95,7 @@ function DeliveryList() {
   return (
     <ListPage
       title="Deliveries"
+      count={loadedOf(pages)}
       detail={DeliveryDetail}
       command="deliveries"
       filters={filters}
@@ -279,13 +281,18 @@ export function DeliveryTable(props: {
       label: isOfEvent ? "Endpoint" : "Event",
       isLong: isOfEvent,
       cell: (delivery) => {
-        const { id, endpoint, event_type: type } = delivery;
+        const { id, endpoint, event, event_type: type } = delivery;
         const found = known.get(endpoint ?? "");
         const name = isOfEvent && !found?.description?.trim() ? found?.url : undefined;
         return (
           <Link class="main-link" href={hrefOf("deliveries", id)} row={id} {...(name !== undefined && { label: name })}>
             {isOfEvent ? receiver(delivery) : <EventType type={type} />}
-            {props.of === undefined && <span class="narrow-only soft">{receiver(delivery)}</span>}
+            {!isOfEvent && (
+              <span class="narrow-only soft">
+                {aboutOf(event)?.name}
+                {props.of === undefined && <> · {receiver(delivery)}</>}
+              </span>
+            )}
           </Link>
         );
       },

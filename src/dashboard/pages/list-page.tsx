@@ -1,6 +1,8 @@
 import type { ComponentChildren, ComponentType } from "preact";
+import type { Pages } from "../api/pages.ts";
 import { Page } from "../components/page.tsx";
 import { Split } from "../components/split.tsx";
+import { count } from "../format.ts";
 import { route } from "../router.tsx";
 import { CopyCommand, CreatedRange, Filters, Search, type SearchProps } from "./filters.tsx";
 
@@ -10,6 +12,11 @@ export function listAndPage(List: ComponentType, Detail: ComponentType<{ id: str
     const { id } = route.value;
     return id === "" ? <List /> : <Detail id={id} />;
   };
+}
+
+/** Returns how many of a list are loaded: `newest 50`, or `7` if these are all. */
+export function loadedOf({ items = [], hasMore }: Pick<Pages<unknown>, "items" | "hasMore">): string | undefined {
+  return items.length === 0 ? undefined : `${hasMore ? "newest " : ""}${count(items.length)}`;
 }
 
 /** A list below its search and filters, and one of its rows next to it. */
@@ -29,13 +36,13 @@ export function ListPage(props: {
   actions?: ComponentChildren;
   children: ComponentChildren;
 }) {
-  const { title, subtitle, count, command, filters } = props;
+  const { title, subtitle, command, filters } = props;
   return (
     <Split detail={props.detail}>
       <Page
         title={title}
         {...(subtitle !== undefined && { subtitle })}
-        count={count}
+        count={props.count}
         actions={
           <>
             {command !== undefined && <CopyCommand of={command} filters={filters} />}

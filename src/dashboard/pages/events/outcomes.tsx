@@ -160,7 +160,7 @@ export function OutcomeOf(props: {
   endpoints: readonly WebhookEndpoint[] | undefined;
   /** Why there is none. */
   notSent?: string;
-  /** True for one state besides delivered, or how many were not delivered. */
+  /** True for a bar, and one state besides delivered, or how many were not delivered. */
   isShort?: boolean;
 }) {
   const { event, endpoints, notSent = "Not sent", isShort = false } = props;
@@ -185,7 +185,7 @@ export function OutcomeOf(props: {
   const delivered = all.filter((one) => one === "delivered").length;
   return (
     <span class="status">
-      {all.length > MAX_DOTS ? (
+      {isShort || all.length > MAX_DOTS ? (
         <span class="share" aria-hidden="true">
           {STATES.toReversed().map((one) => (
             <span key={one} class={SHAPES[one]} style={{ flexGrow: all.filter((other) => other === one).length }} />

@@ -112,7 +112,9 @@ function Headline({ kind, item }: { kind: ObjectKind; item: Item }) {
     <section class="answer object" aria-label="Summary">
       <p dir="auto">
         {titleOf(kind, item)} {typeof name === "string" && <span class="soft">{name} </span>}
-        {status !== undefined && <Status status={status} text={code === undefined ? status : `${status}: ${code}`} />}
+        {status !== undefined && (
+          <Status status={status} text={code === undefined ? status : `${status}: ${code}`} isTag />
+        )}
       </p>
     </section>
   );

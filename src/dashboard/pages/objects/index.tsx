@@ -16,12 +16,13 @@ import { CreateButton } from "../../components/action.tsx";
 import { iconOf } from "../../components/icon.tsx";
 import { Empty } from "../../components/page.tsx";
 import { route } from "../../router.tsx";
-import { Choice, listFilters, oneOf, statusOptions, TIME_TERMS } from "../filters.tsx";
+import { Choice } from "../choice.tsx";
+import { listFilters, oneOf, statusOptions, TIME_TERMS } from "../filters.tsx";
 import { EVENT_STATES } from "../events/outcomes.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
 import { placeholderOf } from "../inputs.tsx";
-import { ListPage } from "../list-page.tsx";
+import { ListPage, loadedOf } from "../list-page.tsx";
 import { ObjectTable } from "./item.tsx";
 
 /** The list of a resource that is described by its fields in the table of resources, or one of its objects. */
@@ -48,6 +49,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   return (
     <ListPage
       title={labels}
+      count={webhooks === "" ? loadedOf(pages) : undefined}
       detail={Detail}
       command={webhooks === "" ? RESOURCES[kind].command.name : undefined}
       filters={filters}

@@ -26,9 +26,9 @@ function NotFound() {
       title="Page not found"
       headline={
         <section class="answer" aria-label="Result">
-          <p>The dashboard has no page “{page}”.</p>
+          <p>This page does not exist.</p>
           <p class="evidence">
-            {near.length > 0 ? "You may have meant:" : "Choose a page of the menu, or search for it."}
+            {near.length > 0 ? "You may have meant:" : "Check the address, or choose a page from the menu."}
           </p>
           <div class="row-actions remedy">
             {near.map((name) => (

@@ -78,8 +78,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const all: Command[] = [
     ...actions,
     ...visits().map(({ label, href }): Command => {
-      const [, , , page = ""] = href.split("/");
-      const note = PAGES.find(([name]) => name === page)?.[1];
+      const [, , , page = "", id = ""] = href.split("/");
+      const note = `${PAGES.find(([name]) => name === page)?.[1] ?? "Explain"} …${id.slice(-6)}`;
       return { group: "Recent", label, note, icon: iconOf(page), run: () => go(href) };
     }),
     ...PAGES.map(([name, label]): Command => ({

@@ -106,6 +106,8 @@ function withoutFields(error: CallError, names: readonly string[]): CallError | 
 /** A form that makes one call. Errors of fields are shown next to them. */
 export function Form(props: {
   submit: string;
+  /** True for one of several forms of a page, which is not what the page is for. */
+  isMinor?: boolean;
   /** True while the platform would reject the call. */
   isDisabled?: boolean;
   run: () => Promise<void>;
@@ -158,7 +160,12 @@ export function Form(props: {
             Cancel
           </button>
         )}
-        <button type="submit" class="primary" disabled={props.isDisabled === true} aria-disabled={isBusy}>
+        <button
+          type="submit"
+          class={props.isMinor === true ? "" : "primary"}
+          disabled={props.isDisabled === true}
+          aria-disabled={isBusy}
+        >
           {props.submit}
         </button>
       </div>

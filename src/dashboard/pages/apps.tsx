@@ -63,7 +63,7 @@ function AppList() {
             isLong: true,
             cell: ({ id, name }) => <Link href={hrefOf("apps", id)}>{name}</Link>,
           },
-          { label: "Client", cell: typeOf },
+          { label: "Type", cell: typeOf },
           { label: "Client ID", from: "desktop", cell: ({ client_id: client }) => <Id id={client} /> },
           {
             label: "Sends users back to",

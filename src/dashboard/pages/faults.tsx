@@ -123,7 +123,7 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
     onAdded();
   };
   return (
-    <Form submit="Add fault" fields={["match", "effect", "status", "delay_ms", "rate", "times"]} run={add}>
+    <Form submit="Add fault" isMinor fields={["match", "effect", "status", "delay_ms", "rate", "times"]} run={add}>
       {(error) => (
         <>
           <div class="side-by-side">

@@ -201,7 +201,7 @@ function Snapshots({ query }: { query: Query<SnapshotList> }) {
           )
         }
       </Loaded>
-      <Form submit="Save" fields={["name"]} run={save}>
+      <Form submit="Save" isMinor fields={["name"]} run={save}>
         {(error) => (
           <div class="side-by-side one">
             <Field label="Save a snapshot as" name="name" value={name} onInput={setName} error={error} />
@@ -229,6 +229,7 @@ function Reset() {
         {(["keep", "remove"] as const).map((endpoints) => (
           <ConfirmedAction
             key={endpoints}
+            class={endpoints === "remove" ? "danger" : ""}
             title={`Reset the sandbox and ${endpoints} its endpoints?`}
             explanation={
               <p>

@@ -171,7 +171,7 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
   return (
     <Card
       title="Team"
-      note="members can do everything except invite and remove users"
+      note="Members can do everything except invite and remove users"
       actions={
         isOwner && (
           <CreateButton
@@ -212,7 +212,7 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
             cell: (user) => <span class="role">{isInvited(user) ? "Invited" : user.role}</span>,
           },
           {
-            label: "Signs in with",
+            label: "Sign-in",
             from: "tablet",
             cell: (user) => {
               const { has_password: has, invitation_expires_at: until } = user;

@@ -28,10 +28,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   }
   const url = parseUrl(text);
   if (url === undefined || !/^[a-z]+:\/\//i.test(text)) {
-    return wrong(
-      "invalid_format",
-      "must be an absolute URL such as https://example.com/webhooks, with a port up to 65535",
-    );
+    return wrong("invalid_format", "must be an absolute URL such as https://example.com/webhooks");
   }
   if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
     const schemes = rules.allowHttp ? "https:// or http://" : "https://";

@@ -180,8 +180,7 @@ function KeyActions(props: {
         Rotate
       </ConfirmedAction>
       <ConfirmedAction
-        // In a list, the dialog is warning enough.
-        class={size || "danger"}
+        class={`${size} danger`}
         title="Revoke this key?"
         explanation={
           <>

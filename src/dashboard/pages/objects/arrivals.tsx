@@ -7,6 +7,7 @@ import { type ReceiverState, stateOf, tallyOf } from "../../../explain/states.ts
 import { useCall } from "../../api/call.ts";
 import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoints.ts";
 import { follow } from "../../api/live.ts";
+import { useWasReady } from "../../components/page.tsx";
 import { Table } from "../../components/table.tsx";
 import { Status, Unknown } from "../../components/values.tsx";
 import { environmentNow } from "../../clock.ts";
@@ -94,7 +95,6 @@ const WAIT_MILLISECONDS = 1500;
 /** Returns true once it is known what arrived, or takes too long. */
 export function useIsSettled({ found }: AboutObject): boolean {
   const [isLate, setLate] = useState(false);
-  const [wasKnown, setKnown] = useState(false);
   const { items: endpoints } = useEndpoints();
   const deliveries = found && deliveriesOf(found.events.map((event) => event.id));
   const isKnown = deliveries !== undefined && endpoints !== undefined;
@@ -102,10 +102,7 @@ export function useIsSettled({ found }: AboutObject): boolean {
     const timer = setTimeout(() => setLate(true), WAIT_MILLISECONDS);
     return () => clearTimeout(timer);
   }, []);
-  useEffect(() => {
-    if (isKnown) setKnown(true);
-  }, [isKnown]);
-  return isLate || wasKnown || isKnown;
+  return useWasReady(isLate || isKnown);
 }
 
 /** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */

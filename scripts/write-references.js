@@ -10,6 +10,7 @@ const PAGES = [
   { page: "src/platform/storage/migrations/index.ts", source: "scripts/migration-list.ts" },
   // The commands know the members of each resource from the shapes.
   { page: "src/client/response-shapes.ts", source: "scripts/response-shapes.ts" },
+  { page: "docs/authentication.md", source: "scripts/scope-table.ts" },
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },
   { page: "docs/concepts.md", source: "scripts/object-table.ts" },
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { oauthScopeName, SCOPES } from "../../src/contract/scopes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const markdownIn = (folder: string): string[] =>
@@ -89,19 +88,6 @@ function sentencesOf(page: string): string[] {
   const paragraphs = prose.split(/\n\n|\n(?=\s*(?:- |\d+\. |\|))/);
   return paragraphs.flatMap((paragraph) => paragraph.replaceAll(/\s+/g, " ").split(/(?<=[.!?]\)?) (?=[A-Z`[])/));
 }
-
-it("docs/authentication.md lists every scope", () => {
-  const [, section = ""] = read("docs/authentication.md").split("\n### Scopes\n");
-  const rows = section.split("\n").filter((line) => line.startsWith("| `"));
-  const listed = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`([\w:]+)`/g)].map(([, scope]) => scope!));
-  expect(listed.filter((scope) => scope.includes(":"))).toEqual(SCOPES);
-  expect(section).toContain(`There are ${SCOPES.length} scopes.`);
-});
-
-it("docs/sign-in-with-service.md names every scope as the API and OAuth do", () => {
-  const [, section = ""] = read("docs/sign-in-with-service.md").split("\n## Scopes\n");
-  for (const scope of SCOPES) expect(section).toMatch(new RegExp(`\`${scope}\`.*\\|.*\`${oauthScopeName(scope)}\``));
-});
 
 it("docs/dev.md shows the defaults of the schema", () => {
   const [, block = ""] = /```yaml\n(# yaml-language-server.*?)```/s.exec(read("docs/dev.md")) ?? [];

@@ -308,9 +308,10 @@ function listSchema(of: string, side: "request" | "response", described: { descr
   return Type.Array(Type.Unsafe({ ...item, ...itemLimits }), { ...all, ...described });
 }
 
-/** A list or a boolean has a value always. */
+/** A status, a list or a boolean has a value always. */
 function orNull({ type, required }: Field, schema: TSchema): TSchema {
-  return required || ["status", "boolean", "list"].includes(type) ? schema : nullable(schema);
+  const hasValue = required || type === "status" || ["boolean", "json"].includes(typeOf(type).stored);
+  return hasValue ? schema : nullable(schema);
 }
 
 function mapped(

@@ -66,7 +66,8 @@ function apiFailure(error: ApiError): Failure {
     message: isSaid ? describe(first) : error.message,
     details: [...fields, ...about],
     hint: hintFor(error),
-    exitCode: error.code === "unsupported_version" ? EXIT_CODES.failed : apiExitCode(error.status),
+    exitCode:
+      error.status === 400 && !error.code.startsWith("invalid_") ? EXIT_CODES.failed : apiExitCode(error.status),
     problem: error.problem,
   };
 }

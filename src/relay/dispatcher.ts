@@ -221,7 +221,10 @@ export class Dispatcher<Event extends RelayedEvent> {
     const [p50, p99] = [50, 99].map((rank) =>
       this.#latency.count === 0 ? undefined : this.#latency.percentile(rank) / 1000,
     );
-    const summary: Summary = { ...this.#counts, waiting: this.#waiting.size, duplicates, p50, p99 };
+    // At a second Ctrl-C, some are in flight.
+    const open = [...this.#schedule.running].filter(({ copy }) => copy === undefined);
+    const waiting = this.#waiting.size + open.length;
+    const summary: Summary = { ...this.#counts, waiting, duplicates, p50, p99 };
     if (this.#intake.summary !== undefined) summary.chaos = this.#intake.summary;
     return summary;
   }

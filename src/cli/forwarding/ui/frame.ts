@@ -83,8 +83,8 @@ function totalsLine({ history, filter, rows, size, feed }: Model): Line {
   const { waiting, retrying, dropped } = history;
   const filteredOut = feed.filteredOut();
   const excluded = filteredOut === 0 ? "" : `  ${grouped(filteredOut)} filtered out`;
-  const spans: Span[] = [[` ${grouped(received)} received${excluded}  ${grouped(forwarded)} forwarded  `]];
-  spans.push([`${grouped(failed)} failed`, failed > 0 ? "bad" : undefined]);
+  const spans: Span[] = [[` ${grouped(received)} received${excluded}`], [`  ${grouped(forwarded)} forwarded`]];
+  spans.push([`  ${grouped(failed)} failed`, failed > 0 ? "bad" : undefined]);
   if (resolved > 0) spans.push([`  ${grouped(resolved)} resolved by resend`, "good"]);
   if (retrying > 0) spans.push([`  ${grouped(retrying)} retrying`, "warn"]);
   if (waiting > 0) spans.push([`  ${grouped(waiting)} waiting`, "warn"]);
@@ -92,7 +92,9 @@ function totalsLine({ history, filter, rows, size, feed }: Model): Line {
   const filtered = filter === "" ? "" : `filter: ${printable(filter)} (${grouped(rows.length)})  `;
   const room = size.columns - spans.reduce((sum, [text]) => sum + widthOf(text), 0) - widthOf(filtered + bound);
   if (room >= 2) return [...spans, [" ".repeat(room)], [filtered, "accent"], [bound, "dim"]];
-  return [...(filter === "" ? [] : [[` ${filtered.trimEnd()} `, "accent"] as const]), ...spans];
+  // Zeros would displace what is waiting.
+  const shown = spans.filter(([text]) => !text.startsWith("  0 "));
+  return [...(filter === "" ? [] : [[` ${filtered.trimEnd()} `, "accent"] as const]), ...shown];
 }
 
 function bodyLines(model: Model): ScreenLine[] {

@@ -1,4 +1,5 @@
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import {
   type DeploymentSettings,
   driverFolder,
@@ -34,6 +35,12 @@ export function namedDatabase(options: { database?: string }, context: Context):
     });
   }
   return resolve(context.cwd, named);
+}
+
+/** Names a folder that is about to be created: a mistyped path would be a new, empty platform. */
+export function noteNewFolder(database: string, { output }: Context): void {
+  const folder = dirname(database);
+  if (!isPostgresUrl(database) && !existsSync(folder)) output.notice(`Creating the folder ${folder}`);
 }
 
 function unnamedDatabase(context: Context): string {

@@ -45,7 +45,9 @@ function createFile(partial: string, file: string): number {
   try {
     return openSync(partial, "wx", 0o600);
   } catch (cause) {
-    throw new BackupError(`${file} cannot be written: ${(cause as Error).message}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "its folder does not exist" : message;
+    throw new BackupError(`${file} cannot be written: ${reason}`, { cause });
   }
 }
 

@@ -26,7 +26,7 @@ import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { type Column, viewOf } from "../../terminal/view.ts";
 import type { PostgresOptions } from "../../database/options.ts";
-import { databaseError, deploymentSettings, namedDatabase } from "../../database/settings.ts";
+import { databaseError, deploymentSettings, namedDatabase, noteNewFolder } from "../../database/settings.ts";
 
 export interface DbOptions extends PostgresOptions {
   database?: string;
@@ -62,6 +62,7 @@ export async function runStatus(context: Context, options: DbOptions): Promise<v
 export async function runMigrate(context: Context, options: DbOptions): Promise<void> {
   if (context.globals.dryRun) return await runStatus(context, options);
   const name = namedDatabase(options, context);
+  if (options.database !== undefined) noteNewFolder(name, context);
   await showStatus(name, await open(openDatabase, name, options, context), context);
 }
 

@@ -1,6 +1,6 @@
 import { parseJson } from "../../../contract/json.ts";
 import { execFile } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +35,7 @@ import {
   deploymentSettings,
   isDefaultDatabase,
   namedDatabase,
+  noteNewFolder,
 } from "../../database/settings.ts";
 import { portOwner } from "../../process/port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
@@ -76,9 +77,8 @@ export async function runServe(context: Context, options: ServeOptions): Promise
   if (!isPostgresUrl(options.database ?? context.env["SERVICE_DATABASE"] ?? "")) await offerDriver(context);
   const folder = options.ephemeral ? createTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
+  if (options.database !== undefined) noteNewFolder(database, context);
   const project = projectServed(database, context);
-  // A mistyped path would be a new, empty platform.
-  const isNewFolder = options.database !== undefined && !isPostgresUrl(database) && !existsSync(dirname(database));
   const port =
     options.port ?? (project === undefined ? PROJECT_DEFAULTS.port : await startPortOf(project, context.projectFolder));
   const reporter = await createReporter(context, options.logLevel);
@@ -92,7 +92,6 @@ export async function runServe(context: Context, options: ServeOptions): Promise
       const credentials = firstCredentials(platform, database, options, context);
       if (credentials === undefined && !isPostgresUrl(database)) await updateCredentialsFile(database, platform);
       if (project !== undefined) keepPort(project, platform.baseUrl, context.projectFolder);
-      if (isNewFolder) context.output.notice(`Created the folder ${dirname(database)}`);
       const place = options.ephemeral ? "ephemeral" : describeDatabase(database);
       await reporter.ready(platform, place, credentials, exactLinkCommand(database, context));
       await untilSignal(context);

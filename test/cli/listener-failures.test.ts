@@ -72,4 +72,16 @@ describe("service events replay --failed --forward-to", () => {
     });
     await expect.poll(failed).toEqual([]);
   });
+
+  it("is not named again once another address has the events", async () => {
+    await failForwards(1);
+    status = 204;
+    expect(await service(["events", "replay", "--failed", "--forward-to", `${receiver.url}/other`])).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("/other responded with 204"),
+    });
+    const other = () => json<Delivery[]>("deliveries", "list", "--receiver", "listener", "--status", "succeeded");
+    await expect.poll(async () => (await other()).length).toBe(1);
+    expect(await replay()).toMatchObject({ exitCode: 0, stderr: "No events match.\n" });
+  });
 });

@@ -165,7 +165,7 @@ async function runReplays(flags: ReplayFlags, context: Context): Promise<void> {
   const { failed, missed, forwardTo } = flags;
   const filters = { ...(failed === true && { status: "failed" as const }), ...(missed === true && { missed }) };
   const path = `${EVENTS.path}/replay`;
-  const replay = () => runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
+  const replay = () => runBulk({ kind: "event", path, verb: "Replay", filters, flags }, context);
   const { response, failure } = await forwarding({ target: forwardTo, replay, countOf: (done) => done }, context);
   if (response !== undefined) context.output.notice(response);
   if (failure !== undefined) throw failure;

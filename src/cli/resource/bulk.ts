@@ -1,5 +1,6 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath } from "../../client/base-url.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
@@ -35,7 +36,6 @@ interface BulkWork {
   /** `/v1/deliveries/retry` */
   path: string;
   verb: "Retry" | "Replay";
-  done: "Retried" | "Replayed";
   filters: BulkFilters;
   flags: BulkFlags;
 }
@@ -72,8 +72,9 @@ export function assertOneOrMany(
  * continues it after Ctrl-C. Resolves with the number of objects that were retried or replayed. Throws UserError if some
  * could not be.
  */
-export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<number> {
+export async function runBulk({ kind, path, verb, filters, flags }: BulkWork, context: Context): Promise<number> {
   const { output } = context;
+  const done = verb === "Retry" ? "retried" : "replayed";
   const body: BulkFilters = {
     ...filters,
     ...(flags.type === undefined ? {} : { type: flags.type }),
@@ -97,10 +98,10 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   }
   const { idempotencyKey } = flags;
   const started = await context.request<BulkOperation>({ method: "POST", path, body, idempotencyKey });
-  const operation = await follow(started, verb === "Retry" ? "retried" : "replayed", context);
+  const operation = await follow(started, done, context);
   await output.object(operation, BULK_OPERATION);
   if (operation.failed > 0) {
-    throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done.toLowerCase()}`, {
+    throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done}`, {
       hint: `Last error: ${operation.last_error ?? ""}`,
       code: "bulk_incomplete",
     });
@@ -110,14 +111,17 @@ export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWo
   return operation.done;
 }
 
-/** Says how to resend what a listener failed that is not connected. */
+/** Says how to resend what failed at a listener that is not connected. */
 async function noteListeners({ endpoint, since, until, type }: BulkFlags, context: Context): Promise<void> {
-  const query = { status: "failed", receiver: "listener", limit: 1 };
   if (endpoint !== undefined) return;
+  const query = { receiver: "listener", limit: LIMITS.maxPageSize };
   const { data } = await context.request<{ data: Delivery[] }>({ method: "GET", path: pathOf("delivery"), query });
-  if (data[0] === undefined) return;
+  // As for the platform, the last delivery of an event counts: another listener may have delivered it since.
+  const last = new Map([...data].reverse().map((delivery) => [delivery.event, delivery]));
+  const failed = [...last.values()].findLast(({ status }) => status === "failed");
+  if (failed === undefined) return;
   const given = Object.entries({ since, until, type }).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
-  const flags = ["--failed", "--forward-to", data[0].target ?? "localhost:3000", ...given];
+  const flags = ["--failed", "--forward-to", failed.target ?? "localhost:3000", ...given];
   context.output.notice(
     shellCommand`To resend what failed at a listener, while none runs:\n  service events replay ${flags}`,
   );

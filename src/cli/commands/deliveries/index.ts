@@ -151,7 +151,7 @@ async function runRetry(
   const path = `${DELIVERIES.path}/retry`;
   if (id === undefined) {
     const filters = { status: flags.pending === true ? ("pending" as const) : ("failed" as const) };
-    await runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
+    await runBulk({ kind: "delivery", path, verb: "Retry", filters, flags }, context);
     return;
   }
   const { idempotencyKey } = flags;

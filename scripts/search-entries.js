@@ -24,10 +24,11 @@ const ALIASES = {
   "dev.html#the-port": "change port number",
   "receiving-webhooks.html#a-first-receiver": "handler route consumer listener",
   "receiving-webhooks.html#verify-signatures":
-    "php ruby rails laravel java spring kotlin csharp c# .net dotnet rust elixir algorithm hmac",
+    "php ruby rails laravel kotlin csharp c# .net dotnet rust elixir algorithm hmac",
   "receiving-webhooks.html#deliveries": "out of order ordering delay",
   "frameworks.html#python": "flask django fastapi wsgi asgi",
   "frameworks.html#go": "golang",
+  "frameworks.html#java": "spring boot",
   "testing.html#run-a-platform-in-your-tests": "playwright mock server stub fake unit integration",
   "test-states.html#reset-and-restore-the-sandbox": "cypress e2e snapshot rollback cleanup",
   "clients.html#generate-a-client": "javascript typescript python sdk library swagger postman insomnia openapi",

@@ -130,7 +130,7 @@ const TOOLS = [
     pinned: "typescript",
     tests: /compiles in strict mode/,
   },
-  ...["Python", "Flask", "FastAPI", "PHP", "Go"].map((tool) => ({
+  ...["Python", "Flask", "FastAPI", "PHP", "Go", "Java"].map((tool) => ({
     tool,
     use: RECEIVER,
     tests: RegExp(`${tool} receiver`),

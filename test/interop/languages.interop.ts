@@ -38,6 +38,7 @@ const buildWithGo = (folder: string): string => {
 };
 
 const php = programThatRuns(["php"], "--version");
+const java = programThatRuns(["java"], "--list-modules");
 const puma = programThatRuns(["puma"], "--version");
 const [python, flask, fastapi] = ["http.server", "flask", "fastapi, uvicorn"].map(pythonWith);
 const moduleVersion = (module: string): string[] => ["-c", `import ${module}; print(${module}.__version__)`];
@@ -53,6 +54,7 @@ const RECEIVERS: [name: string, program: string | undefined, version: string[], 
   ],
   ["PHP", php, ["--version"], (port) => [php!, "-S", `127.0.0.1:${port}`, "receiver.php"]],
   ["Ruby", puma, ["--version"], (port) => [puma!, "--bind", `tcp://127.0.0.1:${port}`, "config.ru"]],
+  ["Java", java, ["--version"], (_port, folder) => [java!, join(folder, "Receiver.java")]],
   ["Go", go, ["version"], (_port, folder) => [buildWithGo(folder)]],
 ];
 

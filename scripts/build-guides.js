@@ -102,9 +102,12 @@ export async function buildGuides(root, folder) {
 
 /** Returns the Markdown of a page, with links to the other pages of this folder. */
 function markdownOf({ file, text }, anchors) {
-  return text.replaceAll(/(?<=\]\()[^()\s]+(?=\))/g, (target) =>
-    linkOf(target, file, anchors).replace(/^([\w-]+)\.html/, "$1.md"),
-  );
+  // What follows the language of code is for the tests of these pages.
+  return text
+    .replaceAll(/^(```\w+) .*$/gm, "$1")
+    .replaceAll(/(?<=\]\()[^()\s]+(?=\))/g, (target) =>
+      linkOf(target, file, anchors).replace(/^([\w-]+)\.html/, "$1.md"),
+    );
 }
 
 /** Returns the list of the pages for language models (https://llmstxt.org). The platform makes its links absolute. */

@@ -39,7 +39,7 @@ process.stdout.write(
     ...sections,
     ...Object.entries(TOPICS).map(
       ([topic, { text }]) =>
-        `### Topic: ${topic}\n\n\`\`\`text needs service help\n${textLines(inProject(text.trim()), 80).join("\n")}\n\`\`\``,
+        `### Topic: ${topic}\n\n\`\`\`text\n${textLines(inProject(text.trim()), 80).join("\n")}\n\`\`\``,
     ),
   ].join("\n\n")}\n`,
 );
@@ -61,7 +61,7 @@ function describe(command: Command, level: number, guide = ""): string {
     operands.join("\n"),
     examples.length === 0
       ? ""
-      : `${examples.length === 1 ? "Example" : "Examples"}:\n\n\`\`\`sh needs a platform\n${inProject(examples.join("\n"))}\n\`\`\``,
+      : `${examples.length === 1 ? "Example" : "Examples"}:\n\n\`\`\`sh\n${inProject(examples.join("\n"))}\n\`\`\``,
     output === undefined ? "" : outputOf(output, examples),
     flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fieldNamesOf(command)?.fields ?? []),
@@ -82,7 +82,7 @@ function operationsOf(path: string): string {
 function outputOf({ command, meanwhile, prints }: Output, examples: readonly string[]): string {
   const subject = examples.length === 1 && examples[0] === command ? "It" : `\`${command}\``;
   const other = meanwhile === undefined ? "" : `, while another terminal runs \`${meanwhile}\``;
-  return inProject(`${subject} prints${other}:\n\n\`\`\`text needs a platform\n${prints}\n\`\`\``);
+  return inProject(`${subject} prints${other}:\n\n\`\`\`text\n${prints}\n\`\`\``);
 }
 
 /** Returns text with its commands as a reader types them who has the package in a project. */

@@ -91,6 +91,7 @@ describe("the guides at /docs/guides", () => {
     expect(await readText("commands-listen.md")).toMatch(/^## service listen\n/);
     const tutorial = await readText("tutorial.md");
     expect(tutorial).toMatch(/^# Tutorial/);
+    expect(tutorial).not.toMatch(/^```\w+ /m);
     const linked = [...tutorial.matchAll(/\]\(([\w-]+\.md)/g)].map(([, name]) => name!);
     expect(linked.length).toBeGreaterThan(5);
     await Promise.all(linked.map(readText));

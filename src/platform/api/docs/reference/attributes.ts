@@ -89,10 +89,11 @@ function nameOf(documents: Documents, type: string, { items, additionalPropertie
 /** Renders the allowed values, the default and the limits of a schema. */
 function facts(schema: Schema): Html | false {
   const lines = [
-    values(schema).length > 1 && choices(values(schema)),
     values(schema).length === 1 && html`Always ${codes(values(schema))}`,
     schema.default !== undefined && html`Default: ${codes([schema.default])}`,
     rangeOf(schema),
+    // May end with a box.
+    values(schema).length > 1 && choices(values(schema)),
   ].filter((line) => line !== false);
   return lines.length > 0 && html`<div class="facts">${lines.map((line, at) => html`${at > 0 && " · "}${line}`)}</div>`;
 }

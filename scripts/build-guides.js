@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import MarkdownIt from "markdown-it";
+import { llmsText } from "./llms-text.js";
 import { commandName, idOf, plain, referenceName, searchEntries, sectionsOf } from "./search-entries.js";
 
 const ASSETS = "/dashboard/assets/";
@@ -93,7 +94,7 @@ export async function buildGuides(root, folder) {
     write(page, `${source}\n${content}\n${stepsOf(previous, next)}`, headings);
     writeFileSync(join(folder, `${page.name}.md`), markdownOf(page, anchors));
   }
-  writeFileSync(join(folder, "llms.txt"), llmsText(groups));
+  writeFileSync(join(folder, "llms.txt"), llmsText(groups, nameOf));
   // Hosts of static files serve a file of this name, too.
   const missing = { file: "", name: "404", title: "Page not found" };
   write(missing, missingPage(markup('<a href="index.html">all pages</a>')).text);
@@ -108,35 +109,6 @@ function markdownOf({ file, text }, anchors) {
     .replaceAll(/(?<=\]\()[^()\s]+(?=\))/g, (target) =>
       linkOf(target, file, anchors).replace(/^([\w-]+)\.html/, "$1.md"),
     );
-}
-
-/** Returns the list of the pages for language models (https://llmstxt.org). The platform makes its links absolute. */
-function llmsText(groups) {
-  const itemOf = ({ title, file, about }) => `- [${title}](${nameOf(file)}.md)${about && `: ${about}`}`;
-  const list = groups.map(({ name, pages }) => `## ${name}\n\n${pages.map(itemOf).join("\n")}`);
-  return `# Service
-
-> A command line for webhook development, and the platform that it talks to: the API of a payments platform with signed
-> webhooks, over HTTP, with JSON under /v1.
-
-Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to the sandbox or to the live
-mode. Errors are problem details (RFC 9457) with a stable \`code\`. Each page of /docs/guides is also Markdown: replace \`.html\`
-with \`.md\`.
-
-## API
-
-- [OpenAPI document](/openapi.json): every operation, schema, event and error
-- [API reference](/docs/reference): the same, for people
-- [OAuth metadata](/.well-known/oauth-authorization-server): authorization code with PKCE, device codes, refresh, revocation
-
-${list.join("\n\n")}
-
-## Tools
-
-- \`service-cli\`: the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
-- \`/mcp\`: the Model Context Protocol over Streamable HTTP, with a sandbox credential
-- \`service-cli/webhooks\`: the JavaScript library that verifies and parses deliveries
-`;
 }
 
 /** Adds a link to the page that a part belongs to. */

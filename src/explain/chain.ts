@@ -19,7 +19,7 @@ import { unsentTo } from "./unsent.ts";
 /** Deliveries that are shown with their attempts. */
 const MAX_DELIVERIES = 20;
 /** Deliveries whose outcomes are read, and events of a subscription. */
-export const MAX_LISTED = 100;
+const MAX_LISTED = 100;
 /** The newest deliveries of an endpoint that are shown. */
 const NEWEST = 5;
 const OTHER_EVENTS = 10;
@@ -57,7 +57,7 @@ export interface Chain extends RequestParts, Pick<Missing, "id" | "kind" | "isLi
   outage: Event | undefined;
   /** When the next attempt to the endpoint is due. */
   nextAttempt: string | undefined;
-  /** Events that the endpoint was not sent since it was disabled: of each subscription, at most the newest `MAX_LISTED`. */
+  /** Events that the endpoint was not sent since it was disabled: of each subscription, at most the newest `MAX_COUNTED`. */
   unsent: readonly ListedEvent[];
   operation: BulkOperation | undefined;
   /** Set if nothing remains of the ID. */
@@ -418,7 +418,7 @@ class ChainReader {
 
   #list<Item>(path: string, query: Record<string, string>, limit: number) {
     const parameters = new URLSearchParams({ ...query, limit: String(limit) });
-    return this.#get<{ data: Item[] }>(`${path}?${parameters.toString()}`);
+    return this.#get<{ data: Item[]; next_cursor: string | null }>(`${path}?${parameters.toString()}`);
   }
 }
 

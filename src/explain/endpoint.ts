@@ -9,11 +9,12 @@ import { attemptEvidence, attemptsOf, countsByResult, exampleOf, isReal, lastAtt
 import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
 import { type Cause, pauseAfter } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
-import { type Chain, MAX_LISTED } from "./chain.ts";
+import type { Chain } from "./chain.ts";
 import { ofDelivery } from "./deliveries.ts";
 import { afterRepair, disabled } from "./disabled.ts";
 import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
 import { hasRecovered, isRecoveryReported, newestOf } from "./recovery.ts";
+import { MAX_COUNTED } from "./unsent.ts";
 
 /** A cause is over if it did not occur within this time before the newest failure. */
 const CURRENT_MILLISECONDS = 600_000;
@@ -42,7 +43,7 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const losses = [
       lost > 0 && `${counted(lost, "delivery", "deliveries")} failed`,
       unsent > 0 &&
-        `${unsent < MAX_LISTED ? "" : "at least "}${counted(unsent, "event")} ${unsent === 1 ? "was" : "were"} not sent`,
+        `${unsent < MAX_COUNTED ? "" : "at least "}${counted(unsent, "event")} ${unsent === 1 ? "was" : "were"} not sent`,
     ].filter(Boolean);
     const broken = failureOf(endpoint, chain, time);
     const enable = broken === undefined ? finding.action! : afterRepair(broken, lowered(finding.action!));

@@ -36,20 +36,36 @@ export function notSentTo<Endpoint extends WebhookEndpoint>(
   return withoutDelivery(event, endpoints, deliveries).filter((endpoint) => wasDisabled(endpoint, event));
 }
 
+/** Items of a list that are counted. */
+export const MAX_COUNTED = 1000;
+
+type ReadPage = (
+  path: string,
+  query: Record<string, string>,
+) => Promise<{ data: unknown[]; next_cursor: string | null } | undefined>;
+
+/** Returns the newest items of a list. */
+async function pagesOf<Item>(read: ReadPage, path: string, query: Record<string, string>): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let page = query; items.length < MAX_COUNTED;) {
+    const found = await read(path, page);
+    items.push(...((found?.data ?? []) as Item[]));
+    if (!found?.next_cursor) break;
+    page = { ...query, cursor: found.next_cursor };
+  }
+  return items;
+}
+
 /** Returns the events that an endpoint was not sent since it was disabled, of the newest of each of its subscriptions. */
-export async function unsentTo(
-  endpoint: WebhookEndpoint,
-  list: (path: string, query: Record<string, string>) => Promise<{ data: unknown[] } | undefined>,
-): Promise<ListedEvent[]> {
+export async function unsentTo(endpoint: WebhookEndpoint, read: ReadPage): Promise<ListedEvent[]> {
   if (endpoint.status !== "disabled" || endpoint.disabled_at === null) return [];
   // The filter excludes the second that it names.
   const since = { created_after: formatTimestamp(Date.parse(endpoint.disabled_at) - 1000) };
-  const sent = await list("/v1/deliveries", { ...since, endpoint: endpoint.id });
-  const deliveries = (sent?.data ?? []) as Delivery[];
-  const lists = await Promise.all(endpoint.events.map((type) => list("/v1/events", { ...since, type })));
-  const events = new Map(
-    (lists.flatMap((found) => found?.data ?? []) as ListedEvent[]).map((event) => [event.id, event]),
+  const deliveries = await pagesOf<Delivery>(read, "/v1/deliveries", { ...since, endpoint: endpoint.id });
+  const lists = await Promise.all(
+    endpoint.events.map((type) => pagesOf<ListedEvent>(read, "/v1/events", { ...since, type })),
   );
+  const events = new Map(lists.flat().map((event) => [event.id, event]));
   const own = ({ id }: ListedEvent) => deliveries.filter((delivery) => delivery.event === id);
   return [...events.values()].filter((event) => notSentTo(event, [endpoint], own(event)).length > 0);
 }

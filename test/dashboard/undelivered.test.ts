@@ -262,6 +262,9 @@ it("failed deliveries to listeners are counted and listed, with their URL", asyn
   await order();
   const failed = async (query: string) => (await api("GET", `/v1/deliveries?status=failed${query}`)).body.data;
   await expect.poll(async () => (await failed("&receiver=listener")).length).toBe(1);
+  const [{ id }] = await failed("&receiver=listener");
+  await board.show(`sandbox/deliveries/${id}`);
+  await page.locator(".answer").getByRole("button", { name: "Replay event" }).waitFor();
   await listener.kill();
   const all = (await failed("")).length;
   await board.restart();
@@ -272,7 +275,9 @@ it("failed deliveries to listeners are counted and listed, with their URL", asyn
   await page.getByRole("row").filter({ hasText: "/never" }).waitFor();
   expect(await page.locator("tr[data-row]").count()).toBe(1);
   expect(await page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe("Listeners");
-  const [{ id }] = await failed("&receiver=listener");
+  await board.show("sandbox/deliveries");
+  await page.getByRole("button", { name: "Retry deliveries" }).click();
+  await page.getByRole("dialog").getByRole("link", { name: "1 failed delivery to listeners" }).waitFor();
   await board.show(`sandbox/deliveries/${id}`);
   await page.locator(".facts").getByText(url).waitFor();
   await page.getByLabel("Request of attempt 1").getByText(`POST ${url}`).waitFor();

@@ -186,6 +186,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const total = found && (statistics || endpoint) && sumOf(chosen);
   const waiting = [...new Set(chosen.flatMap(({ body }) => (body.status === "pending" ? [body.endpoint!] : [])))];
   const successes = waiting.map((id) => lastSuccess(id, statistics));
+  const { failed_listener_deliveries: toListeners = 0 } = statistics ?? {};
   const isWorking = statistics === undefined || successes.every((at) => at !== undefined);
   return (
     <Confirmation
@@ -294,6 +295,14 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                 </>
               ))}
               .
+            </p>
+          )}
+          {endpoint === undefined && toListeners > 0 && statuses.includes("failed") && (
+            <p class="soft" onClick={onClose}>
+              Left out:{" "}
+              <Link href={hrefOf("deliveries", "", { endpoint: "listeners", status: "failed" })}>
+                {counted(toListeners, "failed delivery", "failed deliveries")} to listeners
+              </Link>
             </p>
           )}
         </>

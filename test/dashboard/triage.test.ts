@@ -346,8 +346,8 @@ it("a replay goes first to the endpoints that an event did not reach, and says w
 it("the explanation without an ID is that of the newest failure", async () => {
   const { page } = board;
   await board.show("sandbox/why");
-  await page.locator(".answer.bad").waitFor();
-  expect(page.url()).toMatch(/\/why\/dlv_\w+$/);
+  await page.locator("main:has(.answer.bad)").getByText("Explanation of the newest failure").waitFor();
+  expect(page.url()).toMatch(/\/why\/dlv_\w+\?newest=1$/);
 });
 
 it("the page of an event shows each receiver that did not get it: its state, the cause, and what to do", async () => {

@@ -151,14 +151,10 @@ function placeOfRealTime(minutes: Minutes): number | undefined {
 }
 
 /** The last attempts of an endpoint as cells of one height, each as red as its share of failures. */
-export function Strip({ counts, isWide = false }: { counts: StatisticsEndpoint; isWide?: boolean }) {
+export function Strip({ counts }: { counts: StatisticsEndpoint }) {
   const { attempts, failed, intervals } = counts;
   return (
-    <span
-      class={isWide ? "strip wide" : "strip"}
-      role="img"
-      aria-label={`${counted(attempts, "attempt")}, ${count(failed)} failed`}
-    >
+    <span class="strip" role="img" aria-label={`${counted(attempts, "attempt")}, ${count(failed)} failed`}>
       {intervals.map((interval) => {
         const all = interval.succeeded + interval.failed;
         const title = `${shortTime(Date.parse(interval.at), environmentNow())}: ${counted(all, "attempt")}, ${count(interval.failed)} failed`;

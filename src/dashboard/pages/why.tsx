@@ -30,7 +30,7 @@ function nameIn(chain: Chain | undefined): string | undefined {
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
 export function Why() {
-  const { id } = route.value;
+  const { id, query } = route.value;
   const kind = explainedKind(id);
   // These pages have all of their explanation.
   const isOnPage = kind === "event" || kind === "webhook_endpoint";
@@ -46,7 +46,7 @@ export function Why() {
     setFound(false);
     if (id !== "") return;
     findNewestFailure()
-      .then((newest) => newest !== undefined && go(hrefOf("why", newest), { replace: true }))
+      .then((found) => found !== undefined && go(hrefOf("why", found, { newest: "1" }), { replace: true }))
       .catch(() => {})
       .finally(() => setFound(true));
   }, [id]);
@@ -67,7 +67,7 @@ export function Why() {
   const chain = explanation?.chain;
   return (
     <Page
-      title="Explanation"
+      title={query.has("newest") ? "Explanation of the newest failure" : "Explanation"}
       back={{
         href: hrefOfId(id) ?? hrefOf(""),
         label: nameIn(chain) ?? (object && item ? titleOf(object, item) : id),

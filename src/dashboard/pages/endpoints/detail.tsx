@@ -60,19 +60,11 @@ export function EndpointDetail({ id }: { id: string }) {
   const isBack = explanation?.findings[0]?.code === "endpoint_recovered";
   const present = explanation?.chain.statistics;
   const attempts = explanation?.chain.deliveries.flatMap(({ attempts: own = [] }) => own);
-  const lastOf = (some: readonly Attempt[] | undefined) =>
-    some === undefined ? (
-      unknown
-    ) : (
-      <Time
-        at={
-          some
-            .map(({ at }) => at)
-            .toSorted()
-            .at(-1) ?? null
-        }
-      />
-    );
+  const lastOf = (some: readonly Attempt[] | undefined) => {
+    if (some === undefined) return unknown;
+    const times = some.map(({ at }) => at).toSorted();
+    return times.length === 0 ? "never" : <Time at={times.at(-1)} />;
+  };
   // A working endpoint has waiting deliveries all the time: only after failures they wait for long.
   const isWaiting = (counts?.pending ?? 0) > 0 && (counts?.failed ?? 0) > 0;
   const isRetryFirst =

@@ -85,19 +85,22 @@ function notFound(finding: Finding): UserError {
 }
 
 function hintOf({ evidence, action, fix }: Finding): string {
-  const lines = [evidence === null ? [] : sentence(evidence), fix === null ? [] : `${action}: ${fix}`];
+  const isRepeated = fix?.startsWith("service logs get ") === true;
+  const lines = [evidence === null || isRepeated ? [] : sentence(evidence), fix === null ? [] : `${action}: ${fix}`];
   return lines.flat().join("\n");
 }
 
 function notExplained(id: string): UserError {
   const kind = kindOfId(id);
+  const found = lookUp(id);
   const kinds = EXPLAINED.map((known) => `${withArticle(nounOfId(known))} (${ID_PREFIXES[known]}…)`);
   const problem =
     kind === undefined
       ? malformed(id)
       : `\`service why\` does not support ${nounOfId(kind)} IDs (${ID_PREFIXES[kind]})`;
   return new UserError(problem, {
-    hint: `Pass the ID of ${listed(kinds, "or")}.`,
+    hint:
+      found === undefined ? `Pass the ID of ${listed(kinds, "or")}.` : `To show the ${found.noun}: ${found.command}`,
     exitCode: EXIT_CODES.usage,
     code: "invalid_id",
   });

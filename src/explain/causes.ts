@@ -23,6 +23,8 @@ export interface Cause {
   action: string;
   /** The command that helps, unless that is sending the event again; null if there is none. */
   fix?: string | null;
+  /** The command to run before the event is sent again. */
+  before?: string;
   /** The URL that a listener should forward to instead. */
   instead?: string | undefined;
   /** The pause that the receiver asks for: an earlier attempt does not help. */
@@ -48,11 +50,13 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
   return { ...cause, what: atStart(cause.what) };
 }
 
+/** The port of an application whose port is not known. */
+export const EXAMPLE_PORT = "3000";
 const CORRECT_URL = "correct the endpoint's URL";
 const RESPOND_FIRST = "Return 2xx before any slow work";
 const END_RESPONSE = "End the response, for example with res.end()";
 
-function causeOfListener(error: string, { name, again, target }: Receiver): Cause {
+function causeOfListener(error: string, { name, again, target, flag = "--forward-to" }: Receiver): Cause {
   const { code, problem, hosts = "" } = listenerError(error) ?? { code: "delivery_failed" as const };
   if (code === "connection_refused") {
     const action = `Start your application there, then ${again}`;
@@ -61,20 +65,21 @@ function causeOfListener(error: string, { name, again, target }: Receiver): Caus
   const what = error === "" ? `${name} did not respond` : capitalized(asTyped(error));
   // The same target would fail again.
   if (code === "dns") {
-    const local = target?.replace(
-      /^(https?:\/\/)[^/:]+(:\d+)?/,
-      (_all, scheme, port) => `${scheme}localhost${port ?? ":3000"}`,
-    );
+    const local = target
+      ?.replace(/^(https?:\/\/)[^/:]+(?::(\d+))?\/?/, (_all, scheme, port) =>
+        port === undefined ? `${EXAMPLE_PORT}/` : `${scheme}localhost:${port}/`,
+      )
+      .replace(/\/$/, "");
     return {
       code,
       what,
-      action: "Correct the host name in --forward-to, or forward to this machine",
+      action: `Correct the host name in ${flag}, or forward to this machine`,
       instead: local,
     };
   }
   if (code === "tls" && error.endsWith("does not speak TLS")) {
     const instead = target?.replace(/^https:/, "http:");
-    return { code, what, action: `Use http:// in --forward-to, then ${again}`, instead };
+    return { code, what, action: `Use http:// in ${flag}, then ${again}`, instead };
   }
   if (problem !== undefined) {
     const advice = adviceOn(problem, target === undefined ? "" : new URL(target).protocol);
@@ -133,8 +138,8 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
   }),
   secret_damaged: ({ name, endpoint }) => ({
     what: `The stored signing secret of ${name} is damaged`,
-    action: "Give the endpoint a new secret",
-    fix: shellCommand`service endpoints rotate-secret ${endpoint!}`,
+    action: "Give the endpoint a new secret, then retry",
+    before: shellCommand`service endpoints rotate-secret ${endpoint!}`,
   }),
   url_damaged: ({ name, endpoint }) => ({
     what: `The stored URL of ${name} is damaged`,
@@ -190,8 +195,8 @@ function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiv
   return {
     code: "tls",
     what,
-    action: "Use http:// in the endpoint's URL",
-    fix: shellCommand`service endpoints update ${endpoint!} --url ${url.replace(/^https:/, "http:")}`,
+    action: "Use http:// in the endpoint's URL, then retry",
+    before: shellCommand`service endpoints update ${endpoint!} --url ${url.replace(/^https:/, "http:")}`,
   };
 }
 
@@ -230,10 +235,9 @@ const WHATS: Readonly<Partial<Record<Rejection, (name: string) => string>>> = {
 
 function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver): Cause {
   const { status_code: status, response_excerpt: body, response_headers: headers } = outcome;
-  const { endpoint, name, again } = to;
+  const { endpoint, name, again, flag = "--forward-to" } = to;
   const rejection = rejectionOf({ status, body: body ?? "", header: (one) => headers?.[one] });
-  const [receiver, url] =
-    endpoint === null ? ["your application", "--forward-to"] : ["the receiver", "the endpoint's URL"];
+  const [receiver, url] = endpoint === null ? ["your application", flag] : ["the receiver", "the endpoint's URL"];
   const code = status === 503 && rejection === "busy" ? "receiver_error" : CODES[rejection];
   const what = `${WHATS[rejection]?.(name) ?? `${name} responded with`} ${status}`;
   const action = `${adviceOnRejection(rejection, receiver, url)}, then ${again}`;
@@ -277,18 +281,19 @@ export function pauseAfter(
 }
 
 /** Returns what shows whether the secret is wrong, or the receiver's code. */
-function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix"> {
+function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix" | "before"> {
   if (endpoint === null) {
     return {
       action:
-        "Your application may use another secret, or parse the body before it verifies the signature. Compare its secret with the listener's",
-      fix: "service listen --print-secret",
+        "Your application may use another secret, or parse the body before it verifies the signature. Compare its secret with the listener's, then replay the event",
+      before: "service listen --print-secret",
     };
   }
+  const either = "The receiver may use another secret, or parse the body before it verifies the signature";
+  if (delivery === undefined) return { action: either, fix: getOf(endpoint) };
   return {
-    action:
-      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, run this command and paste the receiver's secret",
-    fix: delivery === undefined ? getOf(endpoint) : shellCommand`service webhooks verify --delivery ${delivery}`,
+    action: `${either}. To find out which, run this and paste the receiver's secret; if that is right, this retries`,
+    before: shellCommand`service webhooks verify --delivery ${delivery}`,
   };
 }
 
@@ -297,8 +302,8 @@ function redirect(location: string, { endpoint, url, target: forwardTo }: Receiv
   if (target === undefined) return { action, fix: getOf(endpoint) };
   if (endpoint === null) return { action: action.replace(/, then .*/, ""), instead: target };
   return {
-    action: "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
-    fix: shellCommand`service endpoints update ${endpoint} --url ${target}`,
+    action: "Deliveries do not follow redirects. Set the endpoint's URL to the redirect's target, then retry",
+    before: shellCommand`service endpoints update ${endpoint} --url ${target}`,
   };
 }
 

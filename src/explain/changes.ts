@@ -3,6 +3,7 @@ import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
+import { labelOfFailure } from "../contract/failure-labels.ts";
 import { counted } from "../contract/words.ts";
 import { type Cause, causeOf, type Outcome } from "./causes.ts";
 import type { Chain } from "./chain.ts";
@@ -44,7 +45,7 @@ export function currentCause(outcome: Outcome, time: number, receiver: Receiver,
   if (change === undefined) return causeOf(outcome, receiver);
   const name = isMoved && endpoint.description === null ? "the endpoint" : receiver.name;
   const { code, what } = causeOf(outcome, { ...receiver, name });
-  const failed = outcome.status_code === null ? `The last attempt failed with ${code}` : what;
+  const failed = outcome.status_code === null ? `The last attempt failed (${labelOfFailure(code)})` : what;
   return { code, what: `${failed} before ${change}`, action: "Retry now" };
 }
 

@@ -8,14 +8,25 @@ import type { Event } from "../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber, resultOf } from "./attempts.ts";
-import { groupByReceiver, type ReceiverState, stateOf, tallyOf } from "./states.ts";
+import { groupByReceiver, type ReceiverState, stateOf } from "./states.ts";
+import { inWords } from "./unreached.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
 import { causeOf, pauseAfter } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { afterRepair, disabled } from "./disabled.ts";
 import { atStart, everyAttempt, type Finding, span, type TimeFormat } from "./finding.ts";
-import { forwardOf, forwardTo, isListened, isSentAgain, replayOf, sessionsOf, undelivered } from "./listeners.ts";
+import {
+  flagOf,
+  forwardOf,
+  forwardTo,
+  isListened,
+  isSentAgain,
+  replayOf,
+  sendAgain,
+  sessionsOf,
+  undelivered,
+} from "./listeners.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;
@@ -84,24 +95,6 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
     });
   }
   return [...findings, ...unsent.map((endpoint) => notSentTo(endpoint, event!, chain, time))];
-}
-
-const IN_WORDS: Readonly<Record<ReceiverState, string>> = {
-  failed: "failed",
-  retrying: "being retried",
-  "not sent": "disabled",
-  held: "waiting for a disabled endpoint",
-  queued: "waiting",
-  canceled: "canceled",
-  delivered: "delivered",
-};
-
-/** Returns how many receivers an event did not reach, by why: `2 failed, 1 is disabled`. */
-function inWords(missed: readonly ReceiverState[]): string {
-  const verbOf = (state: ReceiverState, count: number) => (state === "failed" ? "" : count === 1 ? "is " : "are ");
-  return tallyOf(missed)
-    .map(([state, count]) => `${count} ${verbOf(state, count)}${IN_WORDS[state]}`)
-    .join(", ");
 }
 
 /** Returns the evidence of the delivery that arrived last, with its receiver if it took more than one attempt. */
@@ -208,7 +201,6 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   const attempts = success === -1 || sessions > 1 ? all : all.slice(0, success + 1);
   const [resent] = all.slice(attempts.length).toReversed();
   const by = sessions < 2 ? "a listener" : `${sessions} sessions of a listener`;
-  const to = endpoint === null ? `Delivered by ${by}` : `Delivered to ${name}`;
   const last = attempts.at(-1);
   const number = lastNumber(attempts);
   const own = sameReceiver(delivery, chain);
@@ -217,17 +209,20 @@ function delivered(listed: Delivery, chain: Chain, time: TimeFormat): Finding {
   // A listener reports a delivery once it has made it.
   const start = earlier === undefined ? timeOfId(delivery.event) : Date.parse(delivery.created);
   const wait = last === undefined ? 0 : Date.parse(last.at) - Math.floor(start / SECOND) * SECOND;
+  // Times of attempts are whole seconds.
+  const after = wait < SECOND ? "within a second of" : `${span(wait).replace(".0", "")} after`;
   let how = last === undefined ? "" : ` in ${span(last.duration_ms)}`;
-  if (earlier !== undefined && !isSucceeded(earlier)) {
+  const isReplay = earlier !== undefined && !isSucceeded(earlier);
+  if (isReplay) {
     how = ` by a replay at ${time(delivery.created)}, after the earlier delivery ${earlier.status === "pending" ? "did not succeed" : PAST[earlier.status]}`;
   } else if (wait > LATE_MILLISECONDS || (number > 1 && sessions < 2)) {
-    how = ` ${span(wait)} after the event, with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
+    how = ` ${after} the event, with ${number === 1 ? "the first attempt" : `attempt ${number}`}`;
   }
   return {
     code: "delivered",
     subject: delivery.id,
     summary:
-      to +
+      (endpoint !== null ? `Delivered to ${name}` : isReplay ? "Delivered" : `Delivered by ${by}`) +
       how +
       (resent === undefined ? "" : `; resent at ${time(resent.at)}: ${resultOf(resent)}`) +
       replaysOf(own.slice(0, Math.max(0, index)), time) +
@@ -252,7 +247,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const { id, status, next_attempt: next, attempting_since: since } = delivery;
   const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
   const attempts = attemptsOf(delivery);
-  const receiver = receiverOf(delivery, endpoint);
+  const receiver = { ...receiverOf(delivery, endpoint), flag: flagOf(delivery.target, chain) };
   const sessions = sessionsOf(delivery, chain);
   const shown = attemptEvidence(attempts, time);
   // Attempts of several sessions at the same time are recorded once, so they have no true number.
@@ -294,7 +289,8 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     what,
     action,
     instead,
-    fix = instead === undefined ? again : forwardTo(delivery.event, instead),
+    before,
+    fix = [before, instead === undefined ? again : forwardTo(delivery.event, instead)].filter(Boolean).join(" && "),
     pause,
   } = cause;
   const upcoming =
@@ -332,14 +328,14 @@ function afterEnabling({ action, fix }: Answer, enable: string, delivery: Delive
     action?.startsWith("Retry it,") === true
       ? action.replace("Retry it", capitalized(then))
       : afterRepair({ action }, then);
-  const correction = fix?.startsWith("service endpoints update ") === true ? [fix] : [];
+  const correction = fix?.startsWith("service endpoints update ") === true ? fix.split(" && ", 1) : [];
   return { action: advice, fix: [...correction, enable, againOf(delivery, chain)].join(" && ") };
 }
 
 /** Returns the command that sends a delivery again. */
-function againOf({ id, endpoint, listener, target, event, event_type: type }: Delivery, chain: Chain): string {
-  if (endpoint !== null) return shellCommand`service deliveries retry ${id}`;
-  return isListened(chain, type) ? replayOf(event) : forwardOf({ event, type, listener, target }, chain);
+function againOf(delivery: Delivery, chain: Chain): string {
+  const { id, endpoint } = delivery;
+  return endpoint === null ? sendAgain(delivery, chain) : shellCommand`service deliveries retry ${id}`;
 }
 
 /** The response is the cause, if there was one: the deletion only followed it. */

@@ -2,6 +2,7 @@ import { counted } from "../contract/words.ts";
 import { lookUp } from "../contract/ids.ts";
 import type { BulkOperation } from "../contract/schemas/bulk-operation.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import { EXAMPLE_PORT } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import { notMeantFor } from "./changes.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
@@ -17,9 +18,13 @@ export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
   if (chain.missing !== undefined) return [ofMissing(chain.missing, time)];
   const findings = [...answersOf(chain, time), ...notesOf(chain)];
   return findings.map(({ code, subject, summary, evidence, action, fix }) => {
-    return { code, subject, summary, evidence, action, fix: fix && chain.isLive ? inLive(fix) : fix };
+    const isExample = fix !== null && EXAMPLE.test(fix);
+    const advice = isExample ? `${action}, here on port ${EXAMPLE_PORT}` : action;
+    return { code, subject, summary, evidence, action: advice, fix: fix && chain.isLive ? inLive(fix) : fix };
   });
 }
+
+const EXAMPLE = new RegExp(String.raw`--forward-to ${EXAMPLE_PORT}\b`);
 
 function inLive(commands: string): string {
   return `${commands.replaceAll(" && service ", " --live && service ")} --live`;
@@ -89,6 +94,10 @@ const RESENT = {
 function ofOperation({ id, type, status, done, failed, total, last_error: reason }: BulkOperation): Finding {
   const subject = id ?? "";
   const [singular, plural, participle, again] = RESENT[type];
+  if (total === 0 && status !== "running") {
+    const summary = `No ${singular} matched the filters, so nothing was ${participle}`;
+    return { code: "no_event", subject, summary, evidence: null, action: null, fix: null };
+  }
   const evidence = `${done} ${participle}, ${failed} failed, ${total} in total`;
   if (status === "running") {
     const summary = `${done + failed} of ${counted(total, singular, plural)} ${participle} so far`;

@@ -188,7 +188,7 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
   return statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
 }
 
-function adviceOf({ action, fix, pause }: Cause, last: string, state: State): Pick<Finding, "action" | "fix"> {
+function adviceOf({ action, before, fix, pause }: Cause, last: string, state: State): Pick<Finding, "action" | "fix"> {
   const { statistics, chain, time } = state;
   const { pending } = statistics.queue;
   if (pause !== undefined && pending > 0) {
@@ -206,7 +206,7 @@ function adviceOf({ action, fix, pause }: Cause, last: string, state: State): Pi
       : `${text}${automatic}. Retry the ${deliveries} once it is back`;
     return { action, fix: resend(state) };
   }
-  return { action, fix: fix === undefined ? resend(state) : fix };
+  return { action, fix: fix === undefined ? [before, resend(state)].filter(Boolean).join(" && ") : fix };
 }
 
 /** Returns how many deliveries wait, the oldest for how long if it should not, and how many failed for good. */

@@ -1,5 +1,6 @@
 import type { ListenerConnection } from "../contract/schemas/statistics.ts";
 import { shellCommand } from "../contract/shell-command.ts";
+import { EXAMPLE_PORT } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
 
@@ -20,7 +21,7 @@ export function ofListener({ id, statistics }: Chain, time: TimeFormat): Finding
         : open.map((one) => `One ${workOf(one)}, since ${time(one.connected_at)}`).join(". ");
     return [{ code: "listener_connected", subject: id, summary, evidence, action: null, fix: null }];
   }
-  const target = last?.targets[0]?.url ?? "localhost:3000";
+  const target = last?.targets[0]?.url ?? EXAMPLE_PORT;
   const action = last === undefined ? "Start a session" : "Start it again";
   return [
     {

@@ -5,7 +5,7 @@ import type { Event } from "../contract/schemas/event.ts";
 import type { ListenerConnection, ListenerResult } from "../contract/schemas/statistics.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence } from "./attempts.ts";
-import { causeOf } from "./causes.ts";
+import { causeOf, EXAMPLE_PORT } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
 
@@ -111,7 +111,7 @@ function forwarding({ listener }: ListenerResult, { id, type }: Event, chain: Ch
 
 function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeFormat): Answer {
   const { attempts, next_attempt: next, listener } = found;
-  const { code, what, action, fix, instead } = lastCause(found, "check the listener's next attempt", event, chain);
+  const { code, what, action, before, instead } = lastCause(found, "check the listener's next attempt", event, chain);
   const evidence = attemptEvidence(attempts, time);
   const waits = waitingOf(listener, chain);
   if (waits !== undefined) {
@@ -126,7 +126,7 @@ function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeF
     summary: `${what}; the listener's next attempt is due ${due}`,
     evidence,
     action,
-    fix: instead !== undefined ? forwardTo(event.id, instead) : (fix ?? explanationOf(event.id, chain)),
+    fix: instead !== undefined ? forwardTo(event.id, instead) : (before ?? explanationOf(event.id, chain)),
   };
 }
 
@@ -137,8 +137,17 @@ function explanationOf(event: string, { id }: Chain): string | null {
 
 function lastCause({ attempts, listener }: ListenerResult, again: string, { type }: Event, chain: Chain) {
   const target = urlOf({ type, listener }, chain);
-  const receiver = { endpoint: null, name: NAME, url: NAME, shownUrl: NAME, host: NAME, isLive: false, again, target };
+  const flag = flagOf(target, chain);
+  const names = { name: NAME, url: NAME, shownUrl: NAME, host: NAME };
+  const receiver = { endpoint: null, ...names, isLive: false, again, target, flag };
   return causeOf({ ...attempts.at(-1)!, delivery: undefined }, receiver);
+}
+
+/** Returns the flag that makes a listener forward to a target: `--route` for some types. */
+export function flagOf(target: string | null | undefined, { statistics }: Chain): string {
+  const targets = (statistics?.listener_connections ?? []).flatMap((one) => one.targets);
+  const events = targets.find(({ url }) => url === target)?.events ?? "*";
+  return events === "*" ? "--forward-to" : `the --route of ${events}`;
 }
 
 /** Returns that no listener was connected when an event happened, if one has been before or is since. */
@@ -167,14 +176,18 @@ export function noListener(event: Event, unsubscribed: string, chain: Chain, tim
   return {
     code: "listener_disconnected",
     summary: `No listener was connected when the event happened: ${before}`,
-    evidence: [...(last === undefined ? [] : [shown(last, time)]), unsubscribed].join(". "),
+    evidence: [...(last === undefined ? [] : [shown(last, type, time)]), unsubscribed].join(". "),
     ...action,
   };
 }
 
-function shown({ listener, targets, connected_at: start, disconnected_at: end }: ListenerConnection, time: TimeFormat) {
-  const urls = targets.map(({ url }) => url).join(", ");
-  return `${listener} forwarded to ${urls} from ${time(start)} to ${time(end!)}`;
+function shown(
+  { listener, targets, connected_at: start, disconnected_at: end }: ListenerConnection,
+  type: string,
+  time: TimeFormat,
+) {
+  const url = targets.find(({ events }) => matchesSubscriptions([events], type))?.url;
+  return `${listener} ${url === undefined ? "printed events" : `forwarded ${type} to ${url}`} from ${time(start)} to ${time(end!)}`;
 }
 
 /** An event, and the target, or the listener whose target receives it: by default, any known one. */
@@ -190,15 +203,29 @@ export function replayOf(event: string): string {
   return shellCommand`service events replay ${event}`;
 }
 
+/** Returns the command that sends a delivery of a listener again, to its own target. */
+export function sendAgain({ event, event_type: type, listener, target }: Delivery, chain: Chain): string {
+  // A listener that is connected now may forward to another application.
+  const targets = openConnections(chain).flatMap((one) => one.targets);
+  const isElsewhere = isLocal(target) && targets.every(({ url }) => url !== target);
+  return isListened(chain, type) && !isElsewhere
+    ? replayOf(event)
+    : forwardOf({ event, type, listener, target }, chain);
+}
+
 /** Returns the command that sends an event to an application on this machine, too. */
 export function forwardOf(forwarded: Forwarded, chain: Chain): string {
   const { event, target } = forwarded;
-  const url = target != null && LOCAL.test(target) ? target : urlOf(forwarded, chain, LOCAL);
-  return forwardTo(event, url ?? chain.target ?? "localhost:3000");
+  const url = isLocal(target) ? target : urlOf(forwarded, chain, LOCAL);
+  return forwardTo(event, url ?? chain.target ?? EXAMPLE_PORT);
 }
 
 /** Another machine may not be what the user means, and gets the payload. */
 const LOCAL = /^https?:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/;
+
+function isLocal(target: string | null | undefined): target is string {
+  return target != null && LOCAL.test(target);
+}
 
 /** Returns the command that sends an event to a URL. */
 export function forwardTo(event: string, url: string): string {

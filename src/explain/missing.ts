@@ -70,7 +70,7 @@ export function ofMissing(
       code: kind === "webhook_endpoint" ? "endpoint_deleted" : "not_found",
       subject: id,
       summary: `The ${noun} ${id} was deleted from ${environment} at ${time(deletion.created)}`,
-      evidence: `${deletion.method} ${deletion.path}: ${deletion.status}, request ${deletion.id}`,
+      evidence: `Deleted by request ${deletion.id}`,
       action: "See the request that deleted it",
       fix: shellCommand`service logs get ${deletion.id}` + live,
     };

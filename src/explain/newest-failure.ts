@@ -71,20 +71,23 @@ function timeOf(attempt: string | undefined, id: string): number {
 }
 
 /**
- * Returns the newest rejected API request, except reads of the CLI and the dashboard: they have reported the error. Its
- * time is the environment's, which is that of deliveries.
+ * Returns the newest rejected API request, unless the same one succeeded later, and except reads of the CLI and the
+ * dashboard: they have reported the error. Its time is the environment's, which is that of deliveries.
  */
 export async function newestRejected(api: ChainApi): Promise<{ request: RequestLog; time: number } | undefined> {
   const list = async (query: Record<string, string>) => {
     const parameters = new URLSearchParams({ ...query, limit: String(MAX_CANDIDATES) }).toString();
     return ((await api.get(`${LOGS}?${parameters}`)) as { data: RequestLog[] }).data;
   };
-  const lists = await Promise.all(
-    ["4xx", "5xx"].map(async (status) =>
-      (await list({ status })).find(({ method, client, key }) => method !== "GET" || (client === null && key !== null)),
-    ),
-  );
-  const [request] = lists.filter((one) => one !== undefined).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const lists = await Promise.all(["4xx", "5xx"].map((status) => list({ status })));
+  const rejected = lists
+    .flat()
+    .filter(({ method, client, key }) => method !== "GET" || (client === null && key !== null))
+    .toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const hasSucceeded = async ({ id, method, path }: RequestLog) =>
+    (await list({ method, path, status: "2xx" })).some((later) => later.id > id);
+  let request = rejected.shift();
+  while (request !== undefined && (await hasSucceeded(request))) request = rejected.shift();
   if (request === undefined) return undefined;
   const { offset_seconds: offset } = await clockOf(api);
   const later =

@@ -128,8 +128,8 @@ function ofNobody({ id, type }: Event, endpoints: readonly WebhookEndpoint[], ch
       code,
       summary: unsubscribed,
       evidence,
-      action: `Subscribe ${receiverOfEndpoint(candidate).name} to ${type}`,
-      fix: shellCommand`service endpoints update ${candidate.id} --events ${events}`,
+      action: `Subscribe ${receiverOfEndpoint(candidate).name} to ${type}, then replay the event to it`,
+      fix: `${shellCommand`service endpoints update ${candidate.id} --events ${events}`} && ${shellCommand`service events replay ${id} --endpoint ${candidate.id}`}`,
     };
   }
   if (chain.isLive)

@@ -1,3 +1,4 @@
+import { timeOfId } from "../contract/ids.ts";
 import { counted } from "../contract/words.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
@@ -17,8 +18,9 @@ export interface Receiver {
   isLive: boolean;
   /** The verb for sending the event again: `retry`. */
   again: string;
-  /** Where a listener forwards to, if it said so. */
+  /** Where a listener forwards to, if it said so, and the flag that says it: `--forward-to`. */
   target?: string | undefined;
+  flag?: string;
 }
 
 const MAX_URL = 100;
@@ -33,9 +35,21 @@ export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undef
   return { endpoint: id, name, url: name, shownUrl: name, host: name, isLive, again, target: target ?? undefined };
 }
 
-/** Returns true if two deliveries are to the same endpoint, or to the same target of a listener. */
+/**
+ * Returns true if two deliveries are to the same endpoint, or to the same target of a listener. A replay that a listener
+ * delivered to another target counts for the one that failed: the application has moved.
+ */
 export function isSameReceiver(one: Delivery, other: Delivery): boolean {
-  return one.endpoint === other.endpoint && one.listener === other.listener && one.target === other.target;
+  if (one.endpoint !== other.endpoint || one.listener !== other.listener) return false;
+  return one.target === other.target || isMoved(one, other) || isMoved(other, one);
+}
+
+/** Sessions at the same time report their results earlier. */
+const REPLAY_MILLISECONDS = 500;
+
+function isMoved(from: Delivery, to: Delivery): boolean {
+  const isLater = timeOfId(to.id) - timeOfId(from.id) >= REPLAY_MILLISECONDS;
+  return isLater && from.status === "failed" && to.status === "succeeded";
 }
 
 /** Returns the name of an endpoint: its description, or its URL without the scheme. */

@@ -276,7 +276,7 @@ describe("service why", () => {
     expect(cause).toBe("endpoint_deleted");
     expect(findings[0]).toMatchObject({
       summary: expect.stringMatching(`^The webhook endpoint ${endpoint.id} was deleted from the sandbox at 2`),
-      evidence: expect.stringContaining(`, request ${deletion}`),
+      evidence: `Deleted by request ${deletion}`,
       action: "See the request that deleted it",
       fix: `service logs get ${deletion}`,
     });
@@ -322,7 +322,7 @@ describe("service why", () => {
     const rejection = async () => (await request("POST", "/v1/customers", {})).headers.get("request-id")!;
     const first = await rejection();
     await expect.poll(async () => (await explained())?.id).toBe(first);
-    expect(await onTerminal()).toMatch(/^Newest failed delivery or change: POST \/v1\/customers 400 invalid_request$/m);
+    expect(await onTerminal()).toMatch(/^Newest failure: POST \/v1\/customers 400 invalid_request$/m);
     // The command that reads has reported its error.
     await service(["customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd"], { env });
     await request("POST", "/v1/customers", { email: "later@example.com" });
@@ -340,7 +340,7 @@ describe("service why", () => {
     const { stdout: id } = await service(["trigger", "order.created", "-q"], { env });
     const { stdout } = await service(["why"], { env });
     expect(stdout).toContain("No endpoint subscribes to order.created, and no listener is connected");
-    expect(stdout).toContain(`service events replay ${id.trim()} --forward-to localhost:3000`);
+    expect(stdout).toContain(`service events replay ${id.trim()} --forward-to 3000`);
     const cwd = mkdtempSync(join(tmpdir(), "service-why-"));
     writeFileSync(join(cwd, "service.yaml"), "forward: { to: localhost:4100/hooks }\n");
     const inProject = await service(["why"], { env, cwd });
@@ -382,7 +382,7 @@ describe("service why", () => {
     const { delivery } = await attempted(endpoint);
     const session = runInTerminal(["why"], { env: cli.platform.env, columns: 120 });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain(`Newest failed delivery or change: ${delivery.id}`);
+    expect(session.text()).toContain(`Newest failure: ${delivery.id}`);
     expect(session.text()).toContain("newest failure");
     await json("deliveries", "cancel", delivery.id);
     await json("events", "replay", delivery.event, "--endpoint", endpoint);

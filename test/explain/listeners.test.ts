@@ -200,7 +200,7 @@ describe("service why for an event and a listener", () => {
   });
 
   it.each([
-    ["http://nohost.invalid/hooks", "dns", "dns", "localhost:3000/hooks"],
+    ["http://nohost.invalid/hooks", "dns", "dns", "3000/hooks"],
     ["https:RECEIVER", "tls", "tls", "RECEIVER"],
     ["http:RECEIVER/hang-up", "connection_closed", "closed", "RECEIVER/hang-up"],
     ["http:RECEIVER/not-http", "invalid_response", "not HTTP", "RECEIVER/not-http"],
@@ -237,7 +237,7 @@ describe("service why for an event and a listener", () => {
       code: "listener_disconnected",
       summary: "No listener was connected when the event happened: the last one disconnected at T",
       evidence: expect.stringMatching(
-        /^lsn_\w+ forwarded to http:\/\/127\.0\.0\.1:\d+\/hooks from T to T\. No endpoint subscribes to order\.created\. Payments subscribes to /,
+        /^lsn_\w+ forwarded order\.created to http:\/\/127\.0\.0\.1:\d+\/hooks from T to T\. No endpoint subscribes to order\.created\. Payments subscribes to /,
       ),
       action: "Forward the event to your application now",
       fix: `service events replay ${event.id} --forward-to ${target}`,
@@ -289,7 +289,9 @@ describe("service why for an event and a listener", () => {
       fix: `service why ${delivery!.listener}`,
     });
     for (const one of sessions) await one.interrupt();
-    await expect.poll(async () => (await world.why(event.id)).fix).toBe("service listen --print-secret");
+    await expect
+      .poll(async () => (await world.why(event.id)).fix)
+      .toMatch(/^service listen --print-secret && service events replay /);
     expect(plain(await world.why(event.id)).summary).toBe(known);
     const env = { SERVICE_WEBHOOK_SECRET: "whsec_another" };
     expect((await world.service(["listen", "--print-secret"], { env })).stdout).toBe("whsec_another\n");

@@ -1,10 +1,23 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { advanceClock } from "../support/advance-clock.ts";
 import { startListener } from "../support/listener.ts";
 import { explained, plain } from "./support/explained.ts";
 
 /** Paths that respond with 500. */
 const failing = new Set<string>();
-const world = explained(({ path }, response) => response.writeHead(failing.has(path) ? 500 : 204).end());
+/** Paths that no longer respond as `RESPONSES` says. */
+const repaired = new Set<string>();
+const RESPONSES: Record<string, [status: number, body: string, headers?: Record<string, string>]> = {
+  "/redirects": [302, "", { Location: "/moved" }],
+  "/signature": [400, "signature mismatch"],
+};
+const world = explained(({ path }, response) => {
+  const [status, body, headers] = (repaired.has(path) ? undefined : RESPONSES[path]) ?? [
+    failing.has(path) ? 500 : 204,
+    "",
+  ];
+  response.writeHead(status, headers).end(body);
+});
 beforeEach(async () => {
   failing.clear();
   await world.clear();
@@ -44,6 +57,24 @@ describe("service why after an event was sent to a listener's application again"
     expect((await world.why(event.id)).fix).toBe(`service events replay ${event.id} --forward-to ${host()}/first`);
   });
 
+  it.each([
+    ["/redirects", "redirect"],
+    ["/signature", "signature_rejected"],
+  ])("advises one command after which an endpoint at %s works, and the delivery arrives", async (path, code) => {
+    const { body: endpoint } = await world.api("POST", "/v1/webhook_endpoints", {
+      url: world.receiver.url + path,
+      events: ["order.*"],
+    });
+    const { event } = await world.order();
+    const answer = await world.why(event.id);
+    expect(answer.code).toBe(code);
+    repaired.add(path);
+    const env = { SERVICE_WEBHOOK_SECRET: endpoint.secret as string };
+    expect((await world.run(answer.fix, { env })).exitCode).toBe(0);
+    await succeeded(event.id);
+    expect((await world.why(event.id)).code).toBe("delivered");
+  });
+
   it("counts a replay that is being retried as the receiver that it is", async () => {
     failing.add("/retried");
     const url = `${world.receiver.url}/retried`;
@@ -69,5 +100,24 @@ describe("service why after an event was sent to a listener's application again"
     await expect.poll(attempts).toBe(2);
     await listener.interrupt();
     expect(plain(await world.why(event.id)).summary).toBe("Delivered by a listener in N ms; resent at T: 204");
+  });
+
+  it("counts a replay to another target for the delivery that failed", async () => {
+    failing.add("/old");
+    const args = ["--forward-to", `${world.receiver.url}/old`, "--retries", "0"];
+    const first = await startListener(world.env, args);
+    const { event } = await world.order(0);
+    await expect.poll(async () => (await world.deliveries(`event=${event.id}&status=failed`)).length).toBe(1);
+    await first.interrupt();
+    const later = await startListener(world.env, ["--forward-to", `${world.receiver.url}/new`]);
+    expect((await world.why(event.id)).fix).toBe(`service events replay ${event.id} --forward-to ${host()}/old`);
+    // Sessions at the same time have reported their results by then.
+    await advanceClock(world.api, 60);
+    await world.service(["events", "replay", event.id]);
+    await succeeded(event.id);
+    const summary = "Delivered by a replay at T, after the earlier delivery failed";
+    expect(plain(await world.why(event.id))).toMatchObject({ code: "delivered", summary });
+    expect(await newest()).not.toContain(event.id);
+    await later.interrupt();
   });
 });

@@ -53,8 +53,8 @@ describe("service why for a delivery and its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, run this command and paste the receiver's secret",
-      "service webhooks verify --delivery DELIVERY",
+      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, run this and paste the receiver's secret; if that is right, this retries",
+      "service webhooks verify --delivery DELIVERY && service deliveries retry DELIVERY",
     ],
     [
       "/stale",
@@ -141,8 +141,8 @@ describe("service why for a delivery and its event", () => {
       "redirect",
       "Billing redirected the request with 302; attempt 2 is due at T",
       "302 in N ms, Location: /moved?to=a&b=1",
-      "Set the endpoint's URL to the redirect's target; deliveries do not follow redirects",
-      "service endpoints update ENDPOINT --url 'RECEIVER/moved?to=a&b=1'",
+      "Deliveries do not follow redirects. Set the endpoint's URL to the redirect's target, then retry",
+      "service endpoints update ENDPOINT --url 'RECEIVER/moved?to=a&b=1' && service deliveries retry DELIVERY",
     ],
   ])("explains the response of %s as %s", async (path, code, summary, evidence, action, fix) => {
     const endpoint = await world.endpoint(path, undefined, "Billing");
@@ -170,12 +170,14 @@ describe("service why for a delivery and its event", () => {
     const { deliveries } = await world.order();
     const { id } = deliveries[0]!;
     const { fix } = await world.why(endpoint.id);
-    expect(fix).toBe(`service webhooks verify --delivery ${id}`);
-    const unasked = await world.run(fix);
+    const retry = `service deliveries retry --pending --endpoint ${endpoint.id}`;
+    expect(fix).toBe(`service webhooks verify --delivery ${id} && ${retry}`);
+    const [verify] = fix!.split(" && ");
+    const unasked = await world.run(verify!);
     expect(unasked.exitCode).toBe(2);
     expect(unasked.stderr).toContain(`The signing secret that your receiver uses for ${endpoint.id} is needed`);
     expect(unasked.stderr).toContain("pass --secret-file FILE or --secret, or set SERVICE_WEBHOOK_SECRET");
-    const wrong = await world.run(fix, { env: { SERVICE_WEBHOOK_SECRET: "whsec_another" } });
+    const wrong = await world.run(verify!, { env: { SERVICE_WEBHOOK_SECRET: "whsec_another" } });
     expect(wrong.exitCode).toBe(1);
     expect(wrong.stderr).toContain(`${id} was signed with another secret`);
     expect(wrong.stderr).toContain(`service endpoints rotate-secret ${endpoint.id}`);
@@ -235,8 +237,8 @@ describe("service why for a delivery and its event", () => {
     for (const about of [event.id, id]) {
       expect(plain(await world.why(about))).toEqual({
         ...expected,
-        action: "Forward the event to your application",
-        fix: `service events replay ${event.id} --forward-to localhost:3000`,
+        action: "Forward the event to your application, here on port 3000",
+        fix: `service events replay ${event.id} --forward-to 3000`,
       });
     }
     await world.endpoint("/ok");
@@ -343,8 +345,8 @@ describe("service why for a delivery and its event", () => {
       code: "tls",
       summary: `${host} does not speak TLS; attempt 2 is due at T`,
       evidence: "Attempt 1 at T: tls",
-      action: "Use http:// in the endpoint's URL",
-      fix: `service endpoints update ${endpoint} --url http://${host}/hooks`,
+      action: "Use http:// in the endpoint's URL, then retry",
+      fix: `service endpoints update ${endpoint} --url http://${host}/hooks && service deliveries retry ${deliveries[0]!.id}`,
     });
     await world.run(`service endpoints update ${endpoint} --url http://${host}/hooks`);
     expect((await world.api("GET", `/v1/webhook_endpoints/${endpoint}`)).body.url).toBe(`http://${host}/hooks`);

@@ -183,7 +183,7 @@ interface Effect {
 
 function remedyOf(finding: Finding | undefined): Effect {
   const [command = "", second = "", third = "", ...others] = (finding?.fix ?? "").split(" && ");
-  const isEnabling = command.startsWith("service endpoints enable ");
+  const isEnabling = /^service endpoints (enable|update) /.test(command);
   const isRetryingLast = third === "" || third.startsWith("service deliveries retry --failed ");
   // The dialog that enables an endpoint replays what it missed, and retries deliveries that failed.
   if (others.length > 0 || !isRetryingLast || (second !== "" && !isEnabling)) return { verb: "", id: "" };

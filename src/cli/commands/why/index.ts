@@ -47,7 +47,7 @@ export const command: CommandDefinition = {
     {
       arg: "[id]",
       about:
-        "ID of an event, delivery, request, object, endpoint, listener or bulk operation (default: the newest failed delivery or change)",
+        "ID of an event, delivery, request, object, endpoint, listener or bulk operation (default: the newest failure)",
       parse: objectId,
     },
   ],
@@ -61,7 +61,7 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
-const NEWEST = "Newest failed delivery or change";
+const NEWEST = "Newest failure";
 
 /**
  * Returns the ID of the delivery or API request that failed last, except reads of the CLI, or else an event without a
@@ -89,7 +89,7 @@ async function newestTrouble(context: Context): Promise<string | undefined> {
     return request.id;
   }
   if (undelivered !== undefined) output.note(undelivered.note);
-  else if (dead === undefined) output.notice("No failed deliveries or changes.");
+  else if (dead === undefined) output.notice("No failed deliveries or API requests.");
   else output.note(`${NEWEST}: ${dead}, to an endpoint that was deleted`);
   return undelivered?.id ?? dead;
 }

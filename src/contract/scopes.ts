@@ -6,7 +6,7 @@ type ScopedResource = (typeof RESOURCES)[KindWith<"scoped">]["plural"];
 export type Scope = `${ScopedResource}:${"read" | "write"}` | "listen:read";
 
 /** Resources with a scope for reading and one for writing. */
-const SCOPED_RESOURCES: readonly ScopedResource[] = kindsWith("scoped").map((kind) => RESOURCES[kind].plural);
+export const SCOPED_RESOURCES: readonly ScopedResource[] = kindsWith("scoped").map((kind) => RESOURCES[kind].plural);
 
 export const SCOPES: readonly Scope[] = [
   ...SCOPED_RESOURCES.flatMap((resource): Scope[] => [`${resource}:read`, `${resource}:write`]),

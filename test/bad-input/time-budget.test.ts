@@ -113,7 +113,7 @@ describe("reads 1 MiB of any repeated text within the time budget", () => {
     "a frame from the platform": parsePlatformFrame,
     "a frame from a listener": (text) => parseClientFrame(`{"frame":${text}`),
     "references of a fixture": referencesIn,
-    "an unknown path": (text) => nothingHere([{ method: "GET", path: "/v1/customers/:id" }], "GET", `/${text}`),
+    "an unknown path": (text) => nothingHere([{ method: "GET", path: "/v1/customers/:id" }], "GET", `/${text}`, ""),
     "a cursor": (text) => decodeCursor(VAULT, { list: "customers", environment: 1, filters: { email: text } }, text),
     "JSON that is shown": (text) => prettyJson({ [text]: text }, PLAIN),
   };

@@ -71,7 +71,7 @@ describe("paths and queries", () => {
   });
 
   it.each(["/v1/nothing/of/the/kind", "/v1/nope"])("suggests nothing for %s, which resembles no path", async (path) => {
-    expect(await get(path)).toBe(`The path ${path} does not exist. The platform lists all paths at /docs/reference.`);
+    expect(await get(path)).toBe(`The path ${path} does not exist. All paths: ${platform.baseUrl}/docs/reference.`);
   });
 
   it.each([

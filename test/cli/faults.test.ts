@@ -84,7 +84,7 @@ describe("service faults", () => {
     [
       ["/v1/order", "--status", "503"],
       2,
-      "<request>: matches no operation that can get a fault; did you mean /v1/orders?",
+      "request: matches no operation that can get a fault; did you mean /v1/orders?",
     ],
     [["PUT /v1/orders", "--status", "503"], 2, "must be one of GET, POST, PATCH, DELETE"],
     [["/v1/orders", "--status", "503", "--live"], 2, "Only the sandbox has faults"],

@@ -20,7 +20,7 @@ describe("an error about a field", () => {
     [["customers", "create", "--email", "ada..@example.com"], /^Error: --email: must be an email address/],
     [
       ["sandbox", "save", "two customers"],
-      /^Error: <name>: must be a name of 1 to 64 letters, digits, dots, hyphens and underscores/,
+      /^Error: name: must be a name of 1 to 64 letters, digits, dots, hyphens and underscores/,
     ],
     [["api", "POST", "/v1/customers", "-f", "email=ada"], /^Error: email: must be an email address/],
   ])("names the flag that was typed: %j", async (args, expected) => {

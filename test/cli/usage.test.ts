@@ -72,7 +72,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [
       ["login", "--scope", "xyzzy"],
       expect.stringMatching(
-        /^Error: --scope: "xyzzy" is not a scope\. Scopes: customers:read, customers:write, /,
+        /^Error: --scope: "xyzzy" is not a scope\. Add :read or :write to customers, orders, /,
       ) as string,
     ],
     [["--jsn"], 'Error: Unknown option "--jsn"\nDid you mean --json?\nSee `service --help`.\n'],
@@ -81,7 +81,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["--profile"], "Error: --profile needs a value\nSee `service --help`.\n"],
     [
       ["clock", "advance", "-1h"],
-      'Error: <duration>: must be positive, not "-1h"\nSee `service clock advance --help`.\n',
+      'Error: duration: must be positive, not "-1h"\nSee `service clock advance --help`.\n',
     ],
     [
       ["expect", "order.completed", "--timeout", "2s"],
@@ -91,10 +91,19 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       ["trigger", "payment.failed", "--failure-code", "expired_card"],
       'Error: Unknown option "--failure-code"\nDid you mean --override failure_code=VALUE?\nSee `service trigger --help`.\n',
     ],
-    [["customers", "get"], "Error: <id> is required\nSee `service customers get --help`.\n"],
+    [
+      ["orders", "delete", "ord_1"],
+      'Error: Unknown command "delete"\nDid you mean orders cancel?\nSee `service orders --help`.\n',
+    ],
+    [["clock", "reset"], 'Error: Unknown command "reset"\nDid you mean sandbox reset?\nSee `service clock --help`.\n'],
+    [
+      ["webhooks", "sign", "p.json"],
+      'Error: Unexpected argument "p.json": `service webhooks sign` takes no arguments\nTo pass a payload: --payload p.json\nSee `service webhooks sign --help`.\n',
+    ],
+    [["customers", "get"], "Error: id is required\nSee `service customers get --help`.\n"],
     [
       ["customers", "list", "extra"],
-      'Error: Unexpected argument "extra": `service customers list` takes no arguments\nSee `service customers list --help`.\n',
+      'Error: Unexpected argument "extra": `service customers list` takes no arguments\nTo search: --query extra\nSee `service customers list --help`.\n',
     ],
   ])("service %j", async (args, expected) => {
     expect(await usage(...args)).toEqual(expected);
@@ -139,7 +148,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["trigger", "order.complete"], 'Unknown event type "order.complete"\nDid you mean order.completed?'],
     [["trigger"], "No event type specified"],
     [["trigger", "order.completed", "--live"], "in the sandbox only"],
-    [["api", "GET"], "Error: <path> is required\nFor example: service api GET /v1/customers"],
+    [["api", "GET"], "Error: path is required\nFor example: service api GET /v1/customers"],
     [["api", "FETCH", "/v1/me"], "Must be one of GET, POST, PATCH, PUT, DELETE."],
     [["api", "GET", "https://example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "GET", "//example.com/v1/me"], "Pass a path such as /v1/customers"],

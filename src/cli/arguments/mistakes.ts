@@ -4,6 +4,7 @@ import { UsageError } from "../errors.ts";
 import type { ApiError } from "../../client/errors.ts";
 import { type Field, RESOURCES } from "../../contract/resources.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
+import { shellWord } from "../../contract/shell-command.ts";
 import { capitalized } from "../../contract/words.ts";
 
 /** Rejects a flag used as the value of another flag: `--email --name Ada`. No value begins like a flag. */
@@ -20,7 +21,10 @@ export function rejectSwallowedFlags(command: Command): void {
 
 const needsValue = (flag: string, given: string): string => `${flag} needs a value, but ${given} is a flag`;
 
-/** What other programs call a command or a flag, and what it is called here: the name of another command, or flags. */
+/**
+ * What other programs call a command or a flag, and what it is called here: the name of another command, or flags. With
+ * its group, a name is one that this group does not have.
+ */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   docs: ["open docs"],
   dashboard: ["open dashboard"],
@@ -39,6 +43,19 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   webhook_endpoints: ["endpoints"],
   "webhook-endpoints": ["endpoints"],
   "api-keys": ["keys"],
+  "orders delete": ["orders cancel"],
+  "orders update": ["orders complete", "orders cancel"],
+  "payments delete": ["payments fail"],
+  "payments cancel": ["payments fail"],
+  "payments update": ["payments succeed", "payments fail"],
+  "events create": ["trigger"],
+  "events trigger": ["trigger"],
+  "deliveries replay": ["deliveries retry", "events replay"],
+  "webhooks create": ["endpoints create"],
+  "webhooks list": ["endpoints list"],
+  "webhooks listen": ["listen"],
+  "clock set": ["clock advance"],
+  "clock reset": ["sandbox reset"],
   "--tail": ["logs tail", "events tail"],
   "--follow": ["logs tail", "events tail"],
   "-d": ["-f", "--input"],
@@ -54,6 +71,8 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns what a name that a command does not have probably means: flags of it, or commands within it. */
 function meaningsOf(name: string, command: Command): string[] {
+  const inGroup = SYNONYMS[`${pathOf(command)} ${name}`.replace(/^\w+ /, "")];
+  if (inGroup !== undefined && command.parent !== null) return [...inGroup];
   const options = optionsOf(command);
   const synonyms = (SYNONYMS[name] ?? []).filter((one) =>
     one.startsWith("-")
@@ -94,11 +113,22 @@ export function usageErrorOf(error: CommanderError, program: Command, operands: 
   return new UsageError(inOwnWords(error, command), { hint, cause: error });
 }
 
-/** Returns what was meant by an argument that another program accepts; an empty text if unknown. */
+/** Flags whose values are often passed as arguments, and what they are for. */
+const FLAGS_OF_ARGUMENTS = [
+  ["--field", "-f", "send a field of the body"],
+  ["--payload", "--payload", "pass a payload"],
+  ["--forward-to", "--forward-to", "forward to an address"],
+  ["--query", "--query", "search"],
+] as const;
+
+/** Returns which flag was meant by an argument that is one too many; an empty text if unknown. */
 function adviceOn(error: CommanderError, command: Command): string {
-  const field = command.args.slice(command.registeredArguments.length).find((arg) => arg.includes("="));
-  const isField = error.code === "commander.excessArguments" && command.options.some(({ long }) => long === "--field");
-  return isField && field !== undefined ? `To send a field of the body: -f ${field}\n` : "";
+  const [argument = ""] = command.args.slice(command.registeredArguments.length);
+  const has = (flag: string) => command.options.some(({ long }) => long === flag);
+  const isMeant = (flag: string) => has(flag) && (flag !== "--field" || argument.includes("="));
+  const [, flag, purpose] = FLAGS_OF_ARGUMENTS.find(([long]) => isMeant(long)) ?? [];
+  if (error.code !== "commander.excessArguments" || flag === undefined) return "";
+  return `To ${purpose}: ${flag} ${shellWord(argument)}\n`;
 }
 
 /** The messages of commander, and what users read instead. */
@@ -110,10 +140,10 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
   ],
   [
     /^command-argument value '(.*)' is invalid for argument '(.+)'\. (.*)$/s,
-    (value = "", name = "", why = "") => wrongValue(`<${name}>`, value, why),
+    (value = "", name = "", why = "") => wrongValue(name, value, why),
   ],
   [/^option '(.+)' argument missing$/, (flags = "") => `${longOf(flags)} needs a value`],
-  [/^missing required argument '(.+)'$/, (name) => `<${name}> is required`],
+  [/^missing required argument '(.+)'$/, (name) => `${name} is required`],
   [
     /^option '(.+)' cannot be used with option '(.+)'$/,
     (first = "", second = "") => `${longOf(first)} cannot be combined with ${longOf(second)}`,
@@ -128,7 +158,7 @@ function inOwnWords(error: CommanderError, command: Command): string {
     const [argument] = command.registeredArguments;
     return argument === undefined
       ? `Unexpected argument "${negative}"`
-      : wrongValue(`<${argument.name()}>`, negative, "Must be positive.");
+      : wrongValue(argument.name(), negative, "Must be positive.");
   }
   for (const [pattern, words] of OWN_WORDS) {
     const match = pattern.exec(message);
@@ -193,7 +223,7 @@ export function nameFlags(error: ApiError, command: Command): void {
   const { nameOf } = error;
   error.nameOf = (pointer) => {
     const [, field = "", key] = /^[/?]([^/]+)(?:\/(.+))?/.exec(pointer) ?? [];
-    if (command.registeredArguments.some((argument) => argument.name() === field)) return `<${field}>`;
+    if (command.registeredArguments.some((argument) => argument.name() === field)) return field;
     const has = (name: string): boolean => command.options.some((option) => option.long === name);
     const long = flagFor(field);
     if (!has(long)) return has("--override") ? `--override ${nameOf(pointer)}` : nameOf(pointer);

@@ -8,7 +8,7 @@ import {
   typesOfSubscription,
 } from "../../contract/event-types.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
-import { isScope, type Scope, scopeOfOAuthName, SCOPES } from "../../contract/scopes.ts";
+import { isScope, type Scope, SCOPED_RESOURCES, scopeOfOAuthName, SCOPES } from "../../contract/scopes.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
@@ -159,6 +159,6 @@ function scopeNamed(name: string): Scope {
   if (scope !== undefined) return scope;
   const [guess] = nearest(name, SCOPES);
   throw new InvalidArgumentError(
-    `"${name}" is not a scope. ${guess === undefined ? `Scopes: ${SCOPES.join(", ")}` : `Did you mean ${guess}?`}`,
+    `"${name}" is not a scope. ${guess === undefined ? `Add :read or :write to ${SCOPED_RESOURCES.join(", ")}` : `Did you mean ${guess}?`}`,
   );
 }

@@ -47,7 +47,7 @@ export const command: CommandDefinition = {
   ],
   run(context: Context, first: string, second: string | undefined, flags: Flags) {
     if (second === undefined && METHODS.some((method) => method === first.toUpperCase())) {
-      throw new UsageError("<path> is required", { hint: `For example: service api ${first} /v1/customers` });
+      throw new UsageError("path is required", { hint: `For example: service api ${first} /v1/customers` });
     }
     const hasBody = flags.input !== undefined || flags.field.length > 0;
     const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);

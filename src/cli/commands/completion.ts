@@ -23,7 +23,7 @@ command itself: npm install --global service-cli`,
   run({ stdout, env }: Context, named: Shell | undefined) {
     const own = basename(env["SHELL"] ?? "");
     const shell = named ?? SHELLS.find((known) => known === own);
-    if (shell === undefined) throw new UsageError(`<shell> is required: ${SHELLS.join(", ")}`);
+    if (shell === undefined) throw new UsageError(`shell is required: ${SHELLS.join(", ")}`);
     printScript(shell, process.argv[1] ?? "", stdout);
   },
 };

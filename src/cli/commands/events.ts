@@ -188,7 +188,7 @@ function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay):
 
 function unreceived(id: string): UserError {
   return new UserError(`No endpoint or listener received ${id}: there is none for its type`, {
-    hint: shellCommand`Forward it to your application: service events replay ${id} --forward-to localhost:3000\nSee what is missing: service why ${id}`,
+    hint: shellCommand`Forward it to your application, here on port 3000: service events replay ${id} --forward-to 3000\nSee what is missing: service why ${id}`,
     code: "no_receiver",
   });
 }

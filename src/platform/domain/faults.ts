@@ -51,7 +51,7 @@ function problemsOfMatch({ method, path }: FaultCreate["match"]): FieldError[] {
       path,
       FAULTABLE.map((operation) => operation.path),
     );
-    const help = guess === undefined ? "GET /openapi.json lists the paths" : `did you mean ${guess}?`;
+    const help = guess === undefined ? "a * stands for any text, as in /v1/orders*" : `did you mean ${guess}?`;
     return [
       { pointer: "/match/path", code: "no_operation", detail: `matches no operation that can get a fault; ${help}` },
     ];

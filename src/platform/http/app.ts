@@ -47,7 +47,7 @@ export function createApp(tools: AppTools): FastifyInstance {
     const path = pathOf(request);
     return !request.is404 && (request.routeOptions.url === path || !paths.has(path));
   };
-  const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
+  const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url, tools.baseUrl());
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(tools, reply, request.id);
     // Before the body is read; otherwise anyone could send a body to a path that does not exist.
@@ -233,7 +233,7 @@ function sendOptions(routes: readonly Route[], request: FastifyRequest, reply: F
 }
 
 /** Responds 405 if the path exists with other methods, else 404 with the nearest path. */
-export function nothingHere(routes: readonly Route[], method: string, url: string): ApiError {
+export function nothingHere(routes: readonly Route[], method: string, url: string, baseUrl: string): ApiError {
   const path = url.split("?", 1)[0]!;
   const matching = routesAt(routes, path);
   if (matching.length > 0) {
@@ -246,7 +246,7 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
   const roll = path.replace(/\/rotate$/, "/roll");
   const paths = routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}"));
   const [guess] = routesAt(routes, roll).length > 0 ? [roll] : nearestPaths(path, paths);
-  const help = guess === undefined ? " The platform lists all paths at /docs/reference." : ` Did you mean ${guess}?`;
+  const help = guess === undefined ? ` All paths: ${baseUrl}/docs/reference.` : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `The path ${path.slice(0, 200)} does not exist.${help}`);
 }
 

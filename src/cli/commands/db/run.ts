@@ -83,7 +83,7 @@ export async function runBackup(context: Context, file: string, options: DbOptio
   const path = resolve(context.cwd, file);
   const settings = { database: name, authorities: options.databaseCa };
   const { bytes } = await backUp(settings, path, context.env).catch((error: unknown) => {
-    if (!(error instanceof BackupError)) throw asUserError(error);
+    if (!(error instanceof BackupError)) throw asUserError(error, name);
     throw new UserError(error.message, { code: "backup_failed", cause: error });
   });
   if (context.output.json)
@@ -111,7 +111,7 @@ export async function runRestore(context: Context, file: string, options: Restor
     driver: driverFolder(env),
     confirm: options.yes === true ? undefined : () => confirmReplacing(database, context),
   }).catch((error: unknown) => {
-    if (!(error instanceof RestoreError)) throw asUserError(error);
+    if (!(error instanceof RestoreError)) throw asUserError(error, database);
     throw new UserError(error.message, { code: "restore_failed", cause: error });
   });
   if (output.json) {
@@ -232,10 +232,11 @@ async function open<Opened>(
   try {
     return await openIt(deploymentSettings(name, options, context));
   } catch (error) {
-    throw asUserError(error);
+    throw asUserError(error, name);
   }
 }
 
-function asUserError(error: unknown): unknown {
-  return databaseError(error, { missing: "Create it with `service serve`, or pass another file with --database." });
+function asUserError(error: unknown, database: string): unknown {
+  const create = shellCommand`service serve --database ${database}`;
+  return databaseError(error, { missing: `To create it: ${create}\nOr pass another file with --database.` });
 }

@@ -195,7 +195,7 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
 /** The request is one argument, and two fields of the API. */
 function nameRequest(error: ApiError): void {
   const { nameOf } = error;
-  error.nameOf = (pointer) => (pointer.startsWith("/match/") ? "<request>" : nameOf(pointer));
+  error.nameOf = (pointer) => (pointer.startsWith("/match/") ? "request" : nameOf(pointer));
 }
 
 async function runClear(context: Context): Promise<void> {

@@ -1,6 +1,7 @@
 // Prints docs/commands.md: every command with its flags, as the program itself declares them.
 import type { Command, Option } from "commander";
 import { declareCommand, definitionOf, fieldNamesOf, ParsedCommand, pathOf } from "../src/cli/command.ts";
+import { COMMAND_GUIDES } from "../src/cli/command-guides.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, textLines, usageOf } from "../src/cli/help-layout.ts";
@@ -8,7 +9,6 @@ import { withCommandName } from "../src/cli/process-io.ts";
 import { commandPath, operationCommand } from "../src/platform/api/docs/reference/samples.ts";
 import { OPERATIONS } from "../src/contract/operations.ts";
 import { TOPICS } from "../src/cli/commands/help/index.ts";
-import { COMMAND_GUIDES } from "./command-guides.ts";
 import type { Output } from "./command-outputs.ts";
 import outputs from "./command-outputs.json" with { type: "json" };
 
@@ -36,6 +36,7 @@ process.stdout.write(
     ]),
     "## Output and exit codes",
     "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nchanged, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
+    "In a pipe, `listen`, `webhooks capture` and `webhooks replay` print a line for each event and each attempt: time, status, type, ID,\nmilliseconds, notes, response. Their times, and those of `--json`, are of this machine; a terminal shows the sandbox's. With a\ncommand after `--`, `listen` prints its lines on stderr, as on a terminal. Commands that print several kinds of lines reject\n`--jq`, commands without objects `--fields`, and commands that show a new secret `--quiet`.",
     ...sections,
     ...Object.entries(TOPICS).map(
       ([topic, { text }]) =>

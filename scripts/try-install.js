@@ -51,8 +51,9 @@ async function tryNode(wanted) {
     execFileSync(node, [service, ...args], { cwd: project, env: { ...env, ...more }, encoding: "utf8" });
 
   expect(run(["--version"]).trim() === version, "service --version");
-  const [, guide] = /^Guide: (.*)$/m.exec(run(["help", "webhooks"]));
-  expect(existsSync(resolve(project, guide)), "service help webhooks names a guide that");
+  const [, guide] = /^Guide: .* open docs (.*)$/m.exec(run(["help", "webhooks"]));
+  const file = run(["open", "docs", guide, "--base-url", "http://127.0.0.1:9"]).trim();
+  expect(existsSync(resolve(project, file)), "service help webhooks names a guide that");
   // Does nothing on a Node with SQLite.
   run(["db", "install-driver"]);
   const platform = await serve(node, service, env);

@@ -80,11 +80,18 @@ export interface Flag extends Pick<Operand, "parse" | "default" | "choices"> {
   hidden?: boolean;
   /** An earlier name, `--created-after`. It still works, but help does not show it. */
   formerly?: string;
+  /** The heading in help of a command with many flags (default: Flags). */
+  group?: string;
 }
 
 /** Returns a flag as a command declares it: `-e, --events <list>`, what it is for, and how its value is read. */
 export function flag(name: string, about: string, more: Omit<Flag, "flag" | "about"> = {}): Flag {
   return { flag: name, about, ...more };
+}
+
+/** Returns flags that help lists under a heading. */
+export function inGroup(group: string, flags: readonly Flag[]): Flag[] {
+  return flags.map((one) => ({ ...one, group }));
 }
 
 /** A command of the program, by name until it is needed. */
@@ -230,7 +237,7 @@ function argumentOf({ arg, about, parse, default: standard, choices }: Operand):
 /** Returns a flag as Commander parses it. */
 export function optionOf(flag: Flag): Option {
   const { parse, collect, default: standard, defaultText, choices, conflicts } = flag;
-  const option = new Option(flag.flag, flag.about);
+  const option = new Option(flag.flag, flag.about).helpGroup(flag.group ?? "");
   if (choices !== undefined) option.choices(choices);
   if (parse !== undefined) option.argParser(parse);
   // Commander's variadic flags would also swallow the positional arguments that follow.

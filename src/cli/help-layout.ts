@@ -1,5 +1,6 @@
 import { isAbsolute, join, relative } from "node:path";
 import type { Argument, Command, Help, Option } from "commander";
+import { COMMAND_GUIDES } from "./command-guides.ts";
 import { definitionOf, fieldNamesOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { COMMENTED, exampleLines, wrapWords } from "./terminal/wrap.ts";
@@ -35,18 +36,24 @@ export function formatHelp(
       "Arguments",
       items(helper.visibleArguments(command), (argument) => [helper.argumentTerm(argument), descriptionOf(argument)]),
     ),
-    ...commandGroups(command, helper).map(([title, commands]) =>
+    // Commander's own `help` of a group would only repeat --help.
+    ...grouped(
+      helper.visibleCommands(command).filter((entry) => command.commands.includes(entry)),
+      (entry) => entry.helpGroup() || "Commands",
+    ).map(([title, commands]) =>
       section(
         title,
         items(commands, (entry) => [entry.name(), helper.subcommandDescription(entry)]),
       ),
     ),
-    section(
-      isRoot ? "Global flags" : "Flags",
-      items(helper.visibleOptions(command), (option) => [
-        alignShortFlag(helper.optionTerm(option)),
-        descriptionOf(option),
-      ]),
+    ...grouped(
+      helper.visibleOptions(command),
+      (option) => option.helpGroupHeading || (isRoot ? "Global flags" : "Flags"),
+    ).map(([title, options]) =>
+      section(
+        title,
+        items(options, (option) => [alignShortFlag(helper.optionTerm(option)), descriptionOf(option)]),
+      ),
     ),
     section(
       "Fields (for --fields and --jq)",
@@ -129,15 +136,9 @@ function paragraphs(text: string, width: number): string {
     .join("\n");
 }
 
-function commandGroups(command: Command, helper: Help): [title: string, commands: Command[]][] {
-  const groups = new Map<string, Command[]>();
-  // Commander's own `help` of a group would only repeat --help.
-  const entries = helper.visibleCommands(command).filter((entry) => command.commands.includes(entry));
-  for (const entry of entries) {
-    const title = entry.helpGroup() || "Commands";
-    groups.set(title, [...(groups.get(title) ?? []), entry]);
-  }
-  return [...groups];
+function grouped<Entry>(entries: readonly Entry[], titleOf: (entry: Entry) => string): [string, Entry[]][] {
+  const titles = [...new Set(entries.map(titleOf))];
+  return titles.map((title) => [title, entries.filter((entry) => titleOf(entry) === title)]);
 }
 
 /** Returns the fields of a command's output that its help lists: for `get`, unless those of the list are the same. */
@@ -173,11 +174,12 @@ function footer(command: Command, isRoot: boolean): string {
       "For help on a command: service help <command>",
       "Topics: service help authentication, environment, exit-codes, formatting, project-file or webhooks",
       "Guides: service open docs. API reference: service open api",
-      `The guides as files: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",
     ].join("\n");
   }
+  const [, name = ""] = pathOf(command).split(" ");
+  const [, guide, anchor = ""] = /\(([\w-]+)\.md(#[\w-]+)?\)/.exec(COMMAND_GUIDES[name] ?? "") ?? [];
   const more = rareFlags(command).filter(({ hidden }) => hidden).length;
   return [
     ...(command.commands.length > 0 ? [`For help on a command: ${pathOf(command)} <command> --help`] : []),
@@ -185,6 +187,7 @@ function footer(command: Command, isRoot: boolean): string {
       ? [`For ${more} more ${more === 1 ? "flag" : "flags"}: ${pathOf(command).replace(" ", " help ")} --all`]
       : []),
     "For the global flags: service --help",
+    ...(guide === undefined ? [] : [`Guide: service open docs ${guide}${anchor}`]),
     "",
   ].join("\n");
 }

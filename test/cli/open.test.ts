@@ -11,6 +11,10 @@ describe("service open", () => {
     [["dashboard", "--live"], "http://127.0.0.1:4010/dashboard/live"],
     [["events"], "http://127.0.0.1:4010/dashboard/sandbox/events"],
     [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs"],
+    [
+      ["docs", "concepts#objects", "--base-url", "https://example.com"],
+      "https://example.com/docs/guides/concepts#objects",
+    ],
   ])("%j prints the URL", async (args, url) => {
     expect(await runCli(["open", ...args])).toEqual({ exitCode: 0, stdout: `${url}\n`, stderr: "" });
   });
@@ -20,6 +24,17 @@ describe("service open", () => {
       page: "docs",
       url: "http://127.0.0.1:4010/docs",
       opened: false,
+    });
+  });
+
+  it("prints the file of a guide if no platform serves it, and suggests the nearest one for another name", async () => {
+    const args = ["--base-url", `http://127.0.0.1:${await freePort()}`];
+    const { stdout } = await runCli(["open", "docs", "webhooks-library", ...args]);
+    expect(readFileSync(stdout.trim(), "utf8")).toMatch(/^# /);
+    const { exitCode, stderr } = await runCli(["open", "docs", "tutoral"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: 'Error: There is no guide "tutoral"\nDid you mean tutorial?\n',
     });
   });
 
@@ -44,7 +59,7 @@ describe("service open", () => {
     expect(exitCode).toBe(0);
     expect(readdirSync(stdout.trim())).toContain("troubleshooting.md");
     expect(stderr).toBe(
-      `These are the pages as text. Start the platform with \`service serve --port ${port}\` to read them at http://127.0.0.1:${port}/docs.\n`,
+      `This is the text. Start the platform with \`service serve --port ${port}\` to read it at http://127.0.0.1:${port}/docs.\n`,
     );
   });
 

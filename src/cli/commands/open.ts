@@ -1,6 +1,9 @@
 import { whyNoBrowser } from "../browser.ts";
-import { type CommandDefinition, flag } from "../command.ts";
+import { readdirSync } from "node:fs";
+import { type CommandDefinition, flag, type Suggestion } from "../command.ts";
 import type { Context } from "../context.ts";
+import { didYouMean, nearest } from "../../contract/nearest.ts";
+import { UsageError } from "../errors.ts";
 import { guidePath } from "../help-layout.ts";
 import { addressOf, isLoopback } from "../../network/connect-options.ts";
 import { resolveTarget, startHint } from "../settings/connection.ts";
@@ -28,22 +31,55 @@ export const command: CommandDefinition = {
       choices: Object.keys(PAGES),
       default: "dashboard",
     },
+    { arg: "[guide]", about: "Guide to open, such as dev or concepts#objects", suggest: suggestGuides },
   ],
   options: [flag("--no-browser", "Print the URL without opening a browser")],
-  examples: ["service open", "service open events --live", "service open docs --no-browser"],
+  examples: [
+    "service open",
+    "service open events --live",
+    "service open docs webhooks-library",
+    "service open docs --no-browser",
+  ],
   run: runOpen,
 };
 
-async function runOpen(context: Context, page: Page, { browser }: { browser: boolean }): Promise<void> {
+function guides(): string[] {
+  return readdirSync(guidePath()).flatMap((file) => /^([a-z-]+)\.md$/.exec(file)?.[1] ?? []);
+}
+
+function suggestGuides([page]: readonly string[]): Suggestion[] {
+  return page === "docs" ? guides().map((value) => ({ value, description: "Guide" })) : [];
+}
+
+/** Throws UsageError for an unknown guide, or a page that has none. */
+function assertGuide(page: Page, guide: string): void {
+  const [name = ""] = guide.split("#");
+  if (page === "docs" && guides().includes(name)) return;
+  const near = nearest(name, guides());
+  throw new UsageError(`There is no guide "${name}"`, {
+    hint: page === "docs" && near.length > 0 ? didYouMean(near) : "To list the guides: service open docs",
+  });
+}
+
+async function runOpen(
+  context: Context,
+  page: Page,
+  guide: string | undefined,
+  { browser }: { browser: boolean },
+): Promise<void> {
+  if (guide !== undefined) assertGuide(page, guide);
   const { output, globals, env, settings } = context;
   const target = resolveTarget({ flags: globals, env, settings, project: await context.project() });
   const { baseUrl } = target;
-  const path = PAGES[page](globals.live ? "live" : "sandbox");
+  const [name, anchor = ""] = guide?.split("#") ?? [];
+  const path = name === undefined ? PAGES[page](globals.live ? "live" : "sandbox") : `/docs/guides/${name}`;
+  const file = guidePath(name && `${name}.md`);
   const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
+  url.hash = anchor;
   if ((page === "docs" || page === "api") && !output.json && (await isDown(url))) {
-    output.line(page === "docs" ? guidePath() : url.href);
-    const what = page === "docs" ? "These are the pages as text" : `No platform listens at ${baseUrl.value}`;
-    output.notice(`${what}. ${startHint(target)} to read ${page === "docs" ? `them at ${url.href}` : "it"}.`);
+    output.line(page === "docs" ? file : url.href);
+    const what = page === "docs" ? "This is the text" : `No platform listens at ${baseUrl.value}`;
+    output.notice(`${what}. ${startHint(target)} to read it${page === "docs" ? ` at ${url.href}` : ""}.`);
     return;
   }
   const reason = browser ? whyNoBrowser(context) : undefined;
@@ -51,7 +87,7 @@ async function runOpen(context: Context, page: Page, { browser }: { browser: boo
   if (!output.json) output.line(url.href);
   const opened = browser && reason === undefined && (await context.openBrowser(url.href));
   if (output.json) return await output.document({ page, url: url.href, opened });
-  if (page === "docs") output.note(`The same pages as text: ${guidePath()}`);
+  if (page === "docs") output.note(`The same as text: ${file}`);
   if (opened) output.note("Opened in your browser.");
   else if (browser)
     output.note(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}. Open the URL yourself.`);

@@ -6,7 +6,7 @@ import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestio
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { PROJECT_SCHEMA } from "../../project/schema.ts";
-import { guidePath, rareFlags, textLines } from "../../help-layout.ts";
+import { rareFlags, textLines } from "../../help-layout.ts";
 
 /** A line for each setting of service.yaml. */
 const PROJECT_SETTINGS = Object.entries(PROJECT_SCHEMA.properties!).flatMap(([name, { properties, ...schema }]) =>
@@ -17,12 +17,12 @@ const PROJECT_SETTINGS = Object.entries(PROJECT_SCHEMA.properties!).flatMap(([na
 );
 
 /**
- * Texts of `service help <topic>`, and the page of docs/ with more. Two spaces, or the beginning of an indented line,
+ * Texts of `service help <topic>`, and the guide with more. Two spaces, or the beginning of an indented line,
  * separate a term from its description.
  */
 export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> = {
   environment: {
-    guide: "authentication.md",
+    guide: "authentication",
     text: `
 Precedence of settings: flag, environment variable, service.yaml, profile,
 default. To see the source of each setting: service config list
@@ -30,46 +30,32 @@ default. To see the source of each setting: service config list
 SERVICE_API_KEY  API key to use instead of the profile's credential
 SERVICE_BASE_URL  URL of the platform's API (default: http://127.0.0.1:4010)
 SERVICE_AUTH_URL  URL of the OAuth server (default: the base URL)
-SERVICE_PROFILE  Profile to use (default: the current profile)
-SERVICE_CONFIG_DIR
-      Folder of settings and credentials (default: ~/.config/service, or
-      $XDG_CONFIG_HOME/service)
-SERVICE_DATABASE
-      Database of \`serve\`: SQLite file or PostgreSQL URL (default: a file in
-      the data folder)
-SERVICE_MASTER_KEY
-      Key that encrypts the secrets stored by \`serve\` (default: a file next to
-      the database)
+SERVICE_PROFILE  Profile to use (default: the current one)
+SERVICE_CONFIG_DIR  Folder of settings (default: ~/.config/service)
 SERVICE_WEBHOOK_SECRET  Signing secret for \`webhooks\` and \`listen\`
-SERVICE_NO_INPUT
-      If set, disables prompts; same as --no-input. Where one would appear on a
-      terminal, the command fails, and names the flag to pass instead
-SERVICE_NO_UPDATE_NOTIFIER
-      If set, disables update notices; same as
-      \`config set update_notices false\`
-NO_UPDATE_NOTIFIER  If set, disables update notices, too
-DO_NOT_TRACK  If set, disables update notices, too
-SERVICE_REGISTRY_URL
-      Package registry for the daily update check (default:
-      https://registry.npmjs.org)
-CI  If set, disables animations, prompts, the browser and update notices
-SERVICE_DEBUG  If set, prints requests and stack traces; same as --debug
-HTTPS_PROXY, HTTP_PROXY  Proxy for hosts other than this machine
-NO_PROXY  Hosts to reach without the proxy
-NODE_EXTRA_CA_CERTS  File of additional certificate authorities to trust
-NO_COLOR  If set, disables color; takes precedence over FORCE_COLOR
-FORCE_COLOR  Enables color in a pipe; 0 disables it
+SERVICE_NO_INPUT  Disables prompts: a command names the flag to pass instead
+SERVICE_DEBUG  Prints requests and stack traces; same as --debug
+
+\`serve\` and \`db\`:
+SERVICE_DATABASE  SQLite file or PostgreSQL URL
+SERVICE_MASTER_KEY  Key that encrypts the stored secrets
+
+Conventions of other programs:
+CI  Disables animations, prompts, the browser and update notices
+NO_COLOR, FORCE_COLOR  Disable color; enable it in a pipe
 TERM=dumb  Disables color and animations
+HTTPS_PROXY, HTTP_PROXY, NO_PROXY  Proxy, and hosts to reach without it
+NODE_EXTRA_CA_CERTS  File of additional certificate authorities to trust
+SERVICE_NO_UPDATE_NOTIFIER, NO_UPDATE_NOTIFIER, DO_NOT_TRACK
+      Disable the daily update check, which asks SERVICE_REGISTRY_URL
+      (default: https://registry.npmjs.org)
 
 Without a terminal there are no prompts: required flags are errors, and --yes is
 required by db restore and, in live mode, to delete, revoke or resend in bulk.
-
-Credentials are stored in config.json in the settings folder, readable only by
-you. A stored key is sent only to the URL that it was stored for.
 `,
   },
   authentication: {
-    guide: "authentication.md",
+    guide: "authentication",
     text: `
 A profile has the URL of one platform and a credential for each environment: the
 sandbox, which commands use by default, and live mode (--live).
@@ -90,7 +76,7 @@ In CI, set SERVICE_API_KEY to a key with only the scopes it needs:
 `,
   },
   "project-file": {
-    guide: "dev.md",
+    guide: "dev",
     text: `
 service.yaml configures \`service dev\`, and other commands in its folder. A flag
 takes precedence. To create it: service dev init
@@ -99,7 +85,7 @@ ${PROJECT_SETTINGS.join("\n")}
 `,
   },
   "exit-codes": {
-    guide: "errors.md",
+    guide: "errors",
     text: `
 0  Success
 1  Failure: the platform returned another error, or the command failed. If
@@ -130,45 +116,35 @@ exit_code and a code such as usage, not_signed_in or refused.
 `,
   },
   formatting: {
-    guide: "commands.md",
+    guide: "commands",
     text: `
 Data is printed to stdout, everything else to stderr.
 
 On a terminal  Tables and aligned details, in color
 In a pipe
-      A list has a line for each item, with tabs between its values and no
-      header. An object has a line for each field: its name, a tab, its value.
-      listen, webhooks capture and webhooks replay print a line for each event
-      and each attempt: time, status, type, ID, milliseconds, notes, response.
-      Its time, and that of --json, is this machine's, as in the receiver's log;
-      a terminal shows the sandbox's. With a command after --, listen prints
-      lines on stderr as on a terminal
+      A list has a line for each item, an object one for each field, with tabs
+      between values and no header
 --json
-      The API's object, or an array of objects for a list. Streaming commands,
-      and those with --count, print a line for each object
+      The API's object, or an array of objects for a list. Streaming commands
+      print a line for each object
 --fields a,b
-      Only these fields, in JSON and in tables. Dots select nested fields:
-      metadata.plan. Names of the lines of an object in a pipe, such as
-      environment, work as well. Commands that print no objects reject it
+      Only these fields, in JSON and in tables; dots select nested ones:
+      metadata.plan
 --jq EXPRESSION
       Filters the JSON with jq, which need not be installed, and prints strings
-      without quotes. Commands that print several kinds of lines reject it:
-      listen, serve, dev, demo, webhooks capture and webhooks replay
+      without quotes
 -q, --quiet
       IDs only, without notes; with --json, the same JSON. Objects without an ID
-      are named, doctor, status and webhooks check print the failed checks, and
-      why prints the cause. Commands that show a new secret reject it
+      are named; checks print what failed, and why prints the cause
 -n, --dry-run
-      Prints the requests of a command that changes objects of the platform
-      (method, URL and body), and sends none. webhooks send prints the delivery,
-      db migrate the versions
+      Prints the requests of a command that changes something, and sends none
 
   service customers list --json --jq '.[].email'
   id=$(service orders create --amount 1999 --currency EUR --quiet)
 `,
   },
   webhooks: {
-    guide: "receiving-webhooks.md",
+    guide: "receiving-webhooks",
     text: `
 The platform sends each event as a signed POST request to every endpoint that
 subscribes to its type:
@@ -253,7 +229,9 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
     const command = isCommand ? `For the command: service ${name} --help\n\n` : "";
     const { output } = context;
     const text = output.runnable(`${command}${topic.text.trim()}`);
-    return output.line([...textLines(text, output.width), "", `Guide: ${guidePath(topic.guide)}`].join("\n"));
+    return output.line(
+      [...textLines(text, output.width), "", output.runnable(`Guide: service open docs ${topic.guide}`)].join("\n"),
+    );
   }
   const command = commandNamed(program, names);
   const unknown = names.find(

@@ -13,7 +13,7 @@ import {
   secondsOf,
   wholeNumber,
 } from "../../arguments/values.ts";
-import { type CommandDefinition, type Flag, flag, type ParsedCommand } from "../../command.ts";
+import { type CommandDefinition, flag, inGroup, type ParsedCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { flagsOf, variableNames } from "../../project/forwarding.ts";
@@ -25,7 +25,7 @@ import type { ListenFlags } from "../../forwarding/listening.ts";
 const MAX_SECONDS = 7 * 86_400;
 
 /** Flags that `listen` and `listen replay` share. */
-const FORWARDING: readonly Flag[] = [
+const FORWARDING = inGroup("Forwarding", [
   flag(
     "-f, --forward-to <target>",
     "URL to forward events to, such as localhost:3000/webhooks (default: print events)",
@@ -53,7 +53,7 @@ const FORWARDING: readonly Flag[] = [
     "--chaos <faults>",
     "Faults to inject, separated by commas: duplicate=0.1, reorder=0.1, drop=0.1, badsig=0.1, stale=0.1, delay=0-3s, burst=20, seed=7",
   ),
-];
+]);
 
 /** `service listen`: forwards sandbox events to this machine. */
 export const command: CommandDefinition = {
@@ -62,42 +62,48 @@ export const command: CommandDefinition = {
   usage: "[options] [-- command...]",
   args: [{ arg: "[command...]", about: "Command to run while listening, after --; its exit code is passed on" }],
   options: [
-    flag("-e, --events <list>", "Event types, separated by commas: 'order.*,!order.created'", {
-      parse: parseSubscriptions,
-    }),
-    flag("--where <path=value>", "Only events with this value: data.object.amount=500 (repeatable)", {
-      collect: parseCondition,
-    }),
-    flag("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", {
-      parse: parseSince,
-    }),
-    flag("--print-secret", "Print the signing secret and exit (with --json, the ready line contains it too)", {
-      default: false,
-    }),
-    flag(
-      "--write-env <file[:name]>",
-      "Write the signing secret to this .env file, in the current folder unless a path is given (default name: SERVICE_WEBHOOK_SECRET)",
-      { parse: parseEnvTarget },
-    ),
-    flag("--ready-file <file>", "File to write once the listener is ready; removed at exit", {
-      parse: parseFile,
-      hidden: true,
-    }),
-    flag("--record <file>", "File to append every event to, for `service listen replay`", { parse: parseFile }),
-    flag(
-      "--fail-on-error",
-      "Exit with 1 if a forward failed after all retries, which are made even if the command has ended (for 60 s)",
-      { default: false },
-    ),
-    flag("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", {
-      parse: duration(1, MAX_SECONDS),
-    }),
-    flag("--max-downtime <duration>", "Exit after this long without a connection", {
-      parse: duration(1, MAX_SECONDS),
-      hidden: true,
-    }),
-    flag("--no-ui", "Print plain lines instead of the terminal UI"),
     ...FORWARDING,
+    ...inGroup("Events", [
+      flag("-e, --events <list>", "Event types, separated by commas: 'order.*,!order.created'", {
+        parse: parseSubscriptions,
+      }),
+      flag("--where <path=value>", "Only events with this value: data.object.amount=500 (repeatable)", {
+        collect: parseCondition,
+      }),
+      flag("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", {
+        parse: parseSince,
+      }),
+    ]),
+    ...inGroup("Secret and files", [
+      flag("--print-secret", "Print the signing secret and exit (with --json, the ready line contains it too)", {
+        default: false,
+      }),
+      flag(
+        "--write-env <file[:name]>",
+        "Write the signing secret to this .env file, in the current folder unless a path is given (default name: SERVICE_WEBHOOK_SECRET)",
+        { parse: parseEnvTarget },
+      ),
+      flag("--record <file>", "File to append every event to, for `service listen replay`", { parse: parseFile }),
+      flag("--ready-file <file>", "File to write once the listener is ready; removed at exit", {
+        parse: parseFile,
+        hidden: true,
+      }),
+    ]),
+    ...inGroup("Scripts and tests", [
+      flag("--no-ui", "Print plain lines instead of the terminal UI"),
+      flag(
+        "--fail-on-error",
+        "Exit with 1 if a forward failed after all retries, which are made even if the command has ended (for 60 s)",
+        { default: false },
+      ),
+      flag("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", {
+        parse: duration(1, MAX_SECONDS),
+      }),
+      flag("--max-downtime <duration>", "Exit after this long without a connection", {
+        parse: duration(1, MAX_SECONDS),
+        hidden: true,
+      }),
+    ]),
   ],
   isMixed: true,
   examples: [

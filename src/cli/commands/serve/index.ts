@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { collectList } from "../../arguments/repeated.ts";
 import { notEmpty, wholeNumber } from "../../arguments/values.ts";
-import { type CommandDefinition, flag } from "../../command.ts";
+import { type CommandDefinition, flag, inGroup } from "../../command.ts";
 import { parseSeconds, POSTGRES_FLAGS } from "../../database/options.ts";
 
 /** `service serve`: the platform in this process. */
@@ -9,54 +9,62 @@ export const command: CommandDefinition = {
   name: "serve",
   about: "Run the platform in this process: API, OAuth, webhook delivery and dashboard",
   options: [
-    flag("--port <number>", "Port of the API; 0 for a free port (default: platform.port of service.yaml, or 4010)", {
-      parse: wholeNumber(0, 65_535),
-    }),
-    flag("--host <address>", "Address to listen on", { default: "127.0.0.1" }),
-    flag(
-      "--database <file|url>",
-      "SQLite file, or a postgres:// URL (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
-      {
-        parse: notEmpty,
-      },
-    ),
-    flag("--role <role>", "Role of this process when several share a PostgreSQL database", {
-      choices: ["all", "api", "worker"],
-      default: "all",
-    }),
-    flag("--public-url <url>", "Public URL of the API, if a proxy or load balancer is in front"),
-    flag(
-      "--trust-proxy <cidr>",
-      "Proxies whose X-Forwarded-For header is trusted, separated by commas; never a client range (repeatable)",
-      { collect: collectList, default: [] },
-    ),
-    flag("--contact <uri>", "Security contact for security.txt: a mailto: or https: URI", { hidden: true }),
-    flag("--request-timeout <seconds>", "Maximum time for the response to a request", {
-      parse: parseTimeout,
-      default: 20,
-    }),
-    flag("--drain-delay <seconds>", "Seconds between failing the readiness check and stopping", {
-      parse: parseSeconds,
-      default: 0,
-      hidden: true,
-    }),
-    flag("--allow-private-targets", "Allow webhooks to private addresses and http sandbox endpoints", {
-      default: false,
-    }),
-    flag("--ephemeral", "Use a temporary database, deleted at exit", { default: false }),
-    flag("--rate-limit <number>", "Requests per second and credential; 0 for no limit", {
-      parse: parseRate,
-      default: 100,
-    }),
-    flag("--rate-burst <number>", "Burst size of the rate limit (default: twice the rate)", { parse: parseRate }),
-    flag("--log-level <level>", "Minimum level of log messages", {
-      choices: ["debug", "info", "warn", "error"],
-      default: "info",
-    }),
-    flag("--leak-keys <url|file>", "Public keys that verify reports of leaked keys, such as GitHub's", {
-      hidden: true,
-    }),
-    ...POSTGRES_FLAGS,
+    ...inGroup("Address", [
+      flag("--port <number>", "Port of the API; 0 for a free port (default: platform.port of service.yaml, or 4010)", {
+        parse: wholeNumber(0, 65_535),
+      }),
+      flag("--host <address>", "Address to listen on", { default: "127.0.0.1" }),
+      flag("--public-url <url>", "Public URL of the API, if a proxy or load balancer is in front"),
+      flag(
+        "--trust-proxy <cidr>",
+        "Proxies whose X-Forwarded-For header is trusted, separated by commas; never a client range (repeatable)",
+        { collect: collectList, default: [] },
+      ),
+    ]),
+    ...inGroup("Database", [
+      flag(
+        "--database <file|url>",
+        "SQLite file, or a postgres:// URL (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
+        {
+          parse: notEmpty,
+        },
+      ),
+      flag("--ephemeral", "Use a temporary database, deleted at exit", { default: false }),
+      ...POSTGRES_FLAGS,
+    ]),
+    ...inGroup("Webhooks and limits", [
+      flag("--allow-private-targets", "Allow webhooks to private addresses and http sandbox endpoints", {
+        default: false,
+      }),
+      flag("--request-timeout <seconds>", "Maximum time for the response to a request", {
+        parse: parseTimeout,
+        default: 20,
+      }),
+      flag("--rate-limit <number>", "Requests per second and credential; 0 for no limit", {
+        parse: parseRate,
+        default: 100,
+      }),
+      flag("--rate-burst <number>", "Burst size of the rate limit (default: twice the rate)", { parse: parseRate }),
+    ]),
+    ...inGroup("Process", [
+      flag("--role <role>", "Role of this process when several share a PostgreSQL database", {
+        choices: ["all", "api", "worker"],
+        default: "all",
+      }),
+      flag("--log-level <level>", "Minimum level of log messages", {
+        choices: ["debug", "info", "warn", "error"],
+        default: "info",
+      }),
+      flag("--contact <uri>", "Security contact for security.txt: a mailto: or https: URI", { hidden: true }),
+      flag("--drain-delay <seconds>", "Seconds between failing the readiness check and stopping", {
+        parse: parseSeconds,
+        default: 0,
+        hidden: true,
+      }),
+      flag("--leak-keys <url|file>", "Public keys that verify reports of leaked keys, such as GitHub's", {
+        hidden: true,
+      }),
+    ]),
   ],
   isMixed: true,
   examples: [

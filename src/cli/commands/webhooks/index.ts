@@ -13,7 +13,7 @@ import {
   secretsOf,
   signingError,
 } from "../../receivers/secrets.ts";
-import { type CommandDefinition, type Flag, flag, type Operand } from "../../command.ts";
+import { type CommandDefinition, type Flag, flag, inGroup, type Operand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { documentView } from "../../terminal/view.ts";
@@ -78,25 +78,32 @@ export const command: CommandDefinition = {
       summary: "Grade a webhook receiver",
       args: [RECEIVER],
       options: [
-        ...SIGNING,
-        flag(
-          "--payload <file>",
-          "File with a sample body, of which each delivery sends a copy with a new ID; - for stdin (default: a sample of the provider)",
-        ),
-        flag("-H, --header <header>", "Header of each delivery: 'Name: value' (repeatable)", { collect, default: [] }),
-        flag("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}'),
-        flag("--effects", "Count processed events: open an address (sink) that the receiver calls for each"),
-        flag("--sink <address>", "Address of the sink of --effects: a port, or host:port", {
-          parse: parseSink,
-          default: { host: "127.0.0.1", port: 4011 } satisfies CheckFlags["sink"],
-          defaultText: "127.0.0.1:4011",
-        }),
-        flag(
-          "--type <type>",
-          "Event type of the sample, one that the receiver processes (default: order.completed, or a usual one of the provider)",
-          { formerly: "--event" },
-        ),
-        pairsFlag("--set <path=value>", "Value to change in the sample or --payload: data.object.amount=500"),
+        ...inGroup("Signature", SIGNING),
+        ...inGroup("Deliveries", [
+          flag(
+            "--payload <file>",
+            "File with a sample body, of which each delivery sends a copy with a new ID; - for stdin (default: a sample of the provider)",
+          ),
+          flag(
+            "--type <type>",
+            "Event type of the sample, one that the receiver processes (default: order.completed, or a usual one of the provider)",
+            { formerly: "--event" },
+          ),
+          pairsFlag("--set <path=value>", "Value to change in the sample or --payload: data.object.amount=500"),
+          flag("-H, --header <header>", "Header of each delivery: 'Name: value' (repeatable)", {
+            collect,
+            default: [],
+          }),
+        ]),
+        ...inGroup("Processed events", [
+          flag("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}'),
+          flag("--effects", "Count processed events: open an address (sink) that the receiver calls for each"),
+          flag("--sink <address>", "Address of the sink of --effects: a port, or host:port", {
+            parse: parseSink,
+            default: { host: "127.0.0.1", port: 4011 } satisfies CheckFlags["sink"],
+            defaultText: "127.0.0.1:4011",
+          }),
+        ]),
         flag("--junit <file>", "File to write a JUnit report to", { parse: parseFile }),
         flag(
           "--wait <duration>",
@@ -147,19 +154,21 @@ The deliveries are synthetic: check a receiver on which they do no harm.
       summary: "Send a signed delivery",
       args: [RECEIVER],
       options: [
-        ...SIGNING,
-        ...SENDING,
-        flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
-        flag(
-          "--type <type>",
-          "Event type of the sample: order.completed; with --scheme stripe invoice.paid, with github pull_request",
-          { formerly: "--sample" },
-        ),
-        pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
+        ...inGroup("Payload", [
+          flag("--payload <file>", "File with the body to send; - for stdin (default: a sample of the provider)"),
+          flag(
+            "--type <type>",
+            "Event type of the sample: order.completed; with --scheme stripe invoice.paid, with github pull_request",
+            { formerly: "--sample" },
+          ),
+          pairsFlag("--set <path=value>", "Value to change in a JSON payload: data.object.amount=500"),
+        ]),
+        ...inGroup("Signature", SIGNING),
         flag("--count <number>", "Number of deliveries, each with its own ID unless --set sets one", {
           parse: wholeNumber(1, MAX_DELIVERIES),
           default: 1,
         }),
+        ...SENDING,
       ],
       dryRun: true,
       fields: SENT,
@@ -177,13 +186,13 @@ The deliveries are synthetic: check a receiver on which they do no harm.
         "Receive the webhooks of any provider on this machine, as the far end of a tunnel, and forward their exact bytes with the original headers. The sender gets the status of your application, or 200 without --forward-to. With a secret, signatures are verified and shown; deliveries with invalid ones are forwarded too.",
       summary: "Receive and forward the webhooks of any provider",
       options: [
-        ...OPTIONAL_SECRET_FLAGS,
-        SCHEME_FLAG,
+        flag("-f, --forward-to <target>", "URL to forward to, such as localhost:3000/webhooks (default: print only)"),
         flag("--port <number>", "Port to listen on; 0 for a free one", {
           parse: wholeNumber(0, 65_535),
           default: 4020,
         }),
-        flag("-f, --forward-to <target>", "URL to forward to, such as localhost:3000/webhooks (default: print only)"),
+        ...OPTIONAL_SECRET_FLAGS,
+        SCHEME_FLAG,
         flag("--record <file>", "File to append every delivery to, for `service webhooks replay`", {
           parse: parseFile,
         }),
@@ -205,10 +214,10 @@ The deliveries are synthetic: check a receiver on which they do no harm.
       summary: "Send recorded deliveries again",
       args: [{ arg: "<file>", about: "Recording of `service webhooks capture` or `service listen`; - for stdin" }],
       options: [
+        flag("-f, --forward-to <target>", "URL to send to, such as localhost:3000/webhooks", { required: true }),
         ...OPTIONAL_SECRET_FLAGS,
         SCHEME_FLAG,
         ...SENDING,
-        flag("-f, --forward-to <target>", "URL to send to, such as localhost:3000/webhooks", { required: true }),
         flag("--speed <factor>", "Speed factor: 1 for the original timing, max for no waits", {
           parse: parseSpeed,
           default: 1,

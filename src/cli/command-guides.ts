@@ -1,4 +1,4 @@
-/** A sentence for each command that a guide describes, by its name. */
+/** The guides of each command, by its name, as docs/commands.md links them. */
 export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   dev: "Guide: [Local development](dev.md)",
   serve: "Guides: [Local development](dev.md), [Deploying](deploying.md)",

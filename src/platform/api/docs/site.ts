@@ -57,6 +57,7 @@ export function sitePage(page: SitePage, files: SiteFiles, guides = `${GUIDES_PA
         }
         <title>${title} · Service</title>
         ${files.icon !== undefined && html`<link rel="icon" href="${files.icon}" />`}
+        ${section === "API" && html`<link rel="preload" as="font" type="font/woff2" href="/dashboard/assets/inter.woff2" crossorigin />`}
         <link rel="stylesheet" href="${files.style}" />
         <script type="module" src="${files.script}"></script>
       </head>

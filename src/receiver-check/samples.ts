@@ -188,8 +188,8 @@ export interface Provider {
   scheme: Scheme;
   /** The payload of other providers' deliveries; undefined for events of the platform. */
   template: Template | undefined;
-  /** Time limit for a response in seconds, instead of the scheme's. */
-  timeout?: number | undefined;
+  /** Time limit for a response, instead of the scheme's. */
+  timeoutMs?: number | undefined;
 }
 
 /** Returns true if deliveries are like those of the platform, whose rules are known. */

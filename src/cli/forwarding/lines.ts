@@ -11,7 +11,6 @@ import type { Styles } from "../terminal/styles.ts";
 import { formatDuration } from "../terminal/time.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import { wrapList, wrapWords } from "../terminal/wrap.ts";
-import type { Output } from "../terminal/output.ts";
 import type { Setup } from "./options.ts";
 
 interface LineContext {
@@ -66,11 +65,6 @@ export function waitingLines(
 /** Returns true for the last attempt of a delivery that failed. */
 export function hasFailed({ status, retryInMs, copy }: ForwardedReport): boolean {
   return retryInMs === undefined && copy === undefined && !isSuccess(status);
-}
-
-/** Returns the command that explains a failure. */
-export function explainLines(id: string, { layout }: LineContext, output: Pick<Output, "runnable">): string[] {
-  return [`${layout.indent}${output.runnable(`to explain it: service why ${printable(id)}`)}`];
 }
 
 /** Returns how long the connection was lost, and how many events were missed. */

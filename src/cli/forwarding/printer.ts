@@ -1,17 +1,7 @@
 import type { Waiting } from "../../contract/listen.ts";
 import { parseJson } from "../../contract/json.ts";
 import type { Setup } from "./options.ts";
-import {
-  explainLines,
-  type Fold,
-  gapText,
-  hasFailed,
-  layoutFor,
-  linesOf,
-  recordOf,
-  resetText,
-  waitingLines,
-} from "./lines.ts";
+import { type Fold, gapText, hasFailed, layoutFor, linesOf, recordOf, resetText, waitingLines } from "./lines.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { printable, printableJson } from "../terminal/printable.ts";
@@ -128,7 +118,7 @@ function rendererOf(
       return lines;
     }
     isExplained = true;
-    return [...lines, ...explainLines(report.id, line, output)];
+    return [...lines, layout.indent + output.runnable(`to explain it: service why ${printable(report.id)}`)];
   };
 }
 

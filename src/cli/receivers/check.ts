@@ -39,7 +39,6 @@ interface CheckRequest
 /** Checks a receiver with this process's clock and randomness. */
 export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
   const { scheme = SCHEMES.service, payload, secrets, timeoutMs, waitSeconds, ...others } = request;
-  const { reachSeconds = waitSeconds } = request;
   const [current = "", previous, ...more] = secrets;
   const ids = createIdGenerator(randomBytes);
   if (more.length > 0) throw new UsageError("Too many secrets: pass at most two, for a rotation");
@@ -50,14 +49,10 @@ export async function performCheck(request: CheckRequest, context: Context): Pro
       headers: [],
       rejectedFix: undefined,
       ...others,
-      provider: {
-        scheme,
-        template: payload && new Template(scheme, payload, ids),
-        timeout: timeoutMs && timeoutMs / 1000,
-      },
+      provider: { scheme, template: payload && new Template(scheme, payload, ids), timeoutMs },
       secrets: { current, previous, foreign: newSecret(scheme) },
       waitMilliseconds: waitSeconds * 1000,
-      reachMilliseconds: reachSeconds * 1000,
+      reachMilliseconds: (request.reachSeconds ?? waitSeconds) * 1000,
       clock: clockOf(context),
       ids,
       signal: context.signal,

@@ -32,8 +32,8 @@ export function respondsInTime(provider: Provider): FirstCheck {
 }
 
 /** Returns how many seconds the provider waits for a response. */
-export function timeoutOf({ scheme, timeout = scheme.timeout ?? LIMITS.deliverySeconds }: Provider): number {
-  return timeout;
+export function timeoutOf({ scheme: { timeout = LIMITS.deliverySeconds }, timeoutMs = timeout * 1000 }: Provider) {
+  return timeoutMs / 1000;
 }
 
 /** Returns both results from the response to the first delivery. */

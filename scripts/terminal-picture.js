@@ -1,5 +1,5 @@
-// Draws terminals for the pages in docs from runs that this script makes: of `service demo` (terminal.svg), `listen`,
-// `dev` and `why`. Arguments select pictures. `dev` and `why` use ports 3000 and 4010.
+// Draws terminals for the pages in docs from runs that this script makes: of `listen`, `dev` and `why`. Arguments select pictures.
+// `dev` and `why` use ports 3000 and 4010.
 import { spawn as spawnProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +11,6 @@ import { createInterface } from "node:readline";
 import { spawn } from "@lydell/node-pty";
 import headless from "@xterm/headless";
 
-const COLUMNS = 92;
 const LISTEN_COLUMNS = 120;
 const LISTEN_ROWS = 30;
 const PROJECT_COLUMNS = 100;
@@ -36,10 +35,6 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = join(root, "bin/service.js");
 
 const PICTURES = {
-  async terminal() {
-    const lines = (await record(["demo", "--once"])).trimEnd().split("\r\n");
-    return { lines: [prompt("npx service-cli demo --once"), "", ...lines], columns: COLUMNS, command: "demo" };
-  },
   async listen() {
     return { lines: await recordListen(), columns: LISTEN_COLUMNS, command: "listen" };
   },
@@ -55,23 +50,6 @@ const PICTURES = {
 
 function prompt(command) {
   return `\u001b[2m$\u001b[22m ${command}`;
-}
-
-function record(args) {
-  const home = mkdtempSync(join(tmpdir(), "service-picture-"));
-  const terminal = spawn(process.execPath, [join(root, "bin/service.js"), ...args], {
-    cols: COLUMNS,
-    rows: 60,
-    env: { PATH: process.env.PATH, HOME: home, TERM: "xterm-256color" },
-  });
-  return new Promise((resolve) => {
-    let text = "";
-    terminal.onData((data) => (text += data));
-    terminal.onExit(() => {
-      rmSync(home, { recursive: true, force: true });
-      resolve(text);
-    });
-  });
 }
 
 /** Shows three events and the details of one that failed. Returns the lines of the screen with their colors. */

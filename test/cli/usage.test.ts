@@ -100,6 +100,10 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
       ["webhooks", "sign", "p.json"],
       'Error: Unexpected argument "p.json": `service webhooks sign` takes no arguments\nTo pass a payload: --payload p.json\nSee `service webhooks sign --help`.\n',
     ],
+    [
+      ["customers", "list", "--jq", ".["],
+      "Error: --jq .[: syntax error, unexpected end of file at line 1, column 2\nSee `service customers list --help`.\n",
+    ],
     [["customers", "get"], "Error: id is required\nSee `service customers get --help`.\n"],
     [
       ["customers", "list", "extra"],

@@ -27,7 +27,7 @@ async function run(input: string, expression: string, toError: (problem: string)
   if (exitCode === 0) return stdout;
   const [reason = "invalid expression"] = stderr
     .replace(/^jq: (error: |error \(at [^)]*\): |parse error: )/, "")
-    .replace(/ at <top-level>, line .*/, "")
+    .replace(/ at <top-level>, (line \d+, column \d+).*/, " at $1")
     .split("\n");
   throw toError(`--jq ${expression}: ${reason}`);
 }

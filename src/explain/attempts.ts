@@ -1,9 +1,8 @@
 import type { Attempt, Delivery } from "../contract/schemas/delivery.ts";
 import type { StatisticsFailure } from "../contract/schemas/statistics.ts";
-import type { ConnectionProblem } from "../contract/receiver-hints.ts";
 import { labelOfFailure } from "../contract/failure-labels.ts";
 import { listed } from "../contract/words.ts";
-import { type FindingCode, quoted, span, type TimeFormat } from "./finding.ts";
+import { quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Why a delivery ended without another request. It is stored like an attempt. */
 const ENDING = /^(endpoint_deleted|event_expired|expired): /;
@@ -71,27 +70,9 @@ function noResponse(error: string | null): string {
   return shortError(error);
 }
 
-/** What a listener writes about an attempt without a response: its errors have no code. */
-const LISTENER_ERRORS: readonly (readonly [RegExp, FindingCode, ConnectionProblem?])[] = [
-  [/^connection refused: nothing listens on (?<hosts>.+)$/s, "connection_refused"],
-  [/ did not (respond|complete its response) within | timed out$/, "timeout"],
-  [/ closed the connection before /, "connection_closed", "connection_closed"],
-  [/ sent an invalid HTTP response /, "invalid_response", "invalid_response"],
-  [/^no TLS connection to /, "tls", "tls"],
-  [/^the host name of (?<hosts>.+) cannot be resolved$/s, "dns"],
-  [/^no network route to /, "unreachable", "unreachable"],
-];
-
-/** Returns what kind of failure an error of a listener is; undefined for others. */
-export function listenerError(error: string) {
-  const [pattern, code, problem] = LISTENER_ERRORS.find(([one]) => one.test(error)) ?? [];
-  return code === undefined ? undefined : { code, problem, hosts: pattern!.exec(error)!.groups?.["hosts"] };
-}
-
 /** Returns the code of an error of an attempt; undefined for an unknown one. */
 export function codeOfError(error: string | null): string | undefined {
-  const text = error ?? "";
-  return /^([a-z_]+)(?::|$)/.exec(text)?.[1] ?? listenerError(text)?.code;
+  return /^([a-z_]+)(?::|$)/.exec(error ?? "")?.[1];
 }
 
 /** Returns true if an error of a lookup is about the name servers, not about the name. */
@@ -102,8 +83,7 @@ export function isNameServerError(error: string | null): boolean {
 /** Returns what happened instead of a response in one or two words. */
 export function shortError(error: string | null): string {
   const code = codeOfError(error);
-  if (code !== undefined) return labelOfFailure(code);
-  return /timed out| within /.test(error ?? "") ? "timeout" : "no response";
+  return code === undefined ? "no response" : labelOfFailure(code);
 }
 
 type Result = Pick<Attempt, "status_code" | "error">;

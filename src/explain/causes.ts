@@ -1,10 +1,9 @@
-import { capitalized } from "../contract/words.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { adviceOn, adviceOnRejection, type Rejection, rejectionOf } from "../contract/receiver-hints.ts";
 import type { Attempt } from "../contract/schemas/delivery.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { isNameServerError, listenerError } from "./attempts.ts";
+import { isNameServerError } from "./attempts.ts";
 import { atStart, type FindingCode, span, type TimeFormat } from "./finding.ts";
 import type { Receiver } from "./receivers.ts";
 
@@ -40,13 +39,9 @@ interface Pause {
 
 /** Returns why an attempt failed. */
 export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
-  const { status_code: status, error } = outcome;
+  const { status_code: status } = outcome;
   const cause =
-    status !== null
-      ? causeOfStatus({ ...outcome, status_code: status }, receiver)
-      : receiver.endpoint === null
-        ? causeOfListener(error ?? "", receiver)
-        : causeOfError(outcome, receiver);
+    status !== null ? causeOfStatus({ ...outcome, status_code: status }, receiver) : causeOfError(outcome, receiver);
   return { ...cause, what: atStart(cause.what) };
 }
 
@@ -56,45 +51,10 @@ const CORRECT_URL = "correct the endpoint's URL";
 const RESPOND_FIRST = "Return 2xx before any slow work";
 const END_RESPONSE = "End the response, for example with res.end()";
 
-function causeOfListener(error: string, { name, again, target, flag = "--forward-to" }: Receiver): Cause {
-  const { code, problem, hosts = "" } = listenerError(error) ?? { code: "delivery_failed" as const };
-  if (code === "connection_refused") {
-    const action = `Start your application there, then ${again}`;
-    return { code, what: `Connection refused: no server is listening at ${asTyped(hosts)}`, action };
-  }
-  const what = error === "" ? `${name} did not respond` : capitalized(asTyped(error));
-  // The same target would fail again.
-  if (code === "dns") {
-    const local = target
-      ?.replace(/^(https?:\/\/)[^/:]+(?::(\d+))?\/?/, (_all, scheme, port) =>
-        port === undefined ? `${EXAMPLE_PORT}/` : `${scheme}localhost:${port}/`,
-      )
-      .replace(/\/$/, "");
-    return {
-      code,
-      what,
-      action: `Correct the host name in ${flag}, or forward to this machine`,
-      instead: local,
-    };
-  }
-  if (code === "tls" && error.endsWith("does not speak TLS")) {
-    const instead = target?.replace(/^https:/, "http:");
-    return { code, what, action: `Use http:// in ${flag}, then ${again}`, instead };
-  }
-  if (problem !== undefined) {
-    const advice = adviceOn(problem, target === undefined ? "" : new URL(target).protocol);
-    return { code, what, action: `${advice} Then ${again}` };
-  }
-  const timedOut = error.includes(" complete its response ") ? END_RESPONSE : RESPOND_FIRST;
-  return { code, what, action: `${code === "timeout" ? timedOut : "Check your application"}, then ${again}` };
-}
+/** How the error of a server without TLS ends. */
+const NO_TLS = "does not speak TLS";
 
-/** A listener tries both addresses of `localhost`. */
-function asTyped(hosts: string): string {
-  return hosts.replace(/127\.0\.0\.1(:\d+)? or \[::1\]\1/, "localhost$1");
-}
-
-/** What the platform knows of a failed attempt without a response. */
+/** What is known of a failed attempt without a response. */
 interface Failure {
   /** What follows the code of the error. */
   description: string;
@@ -150,8 +110,8 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
     what: `${name} stayed disabled until its ${LIMITS.retryTotalSeconds / 86_400} days of retries were over`,
     action: "Retry now",
   }),
-  unreachable: ({ host }) => ({
-    what: `The platform has no network route to ${host}`,
+  unreachable: ({ host, endpoint }) => ({
+    what: `The ${endpoint === null ? "listener" : "platform"} has no network route to ${host}`,
     action: `Fix the network, or ${CORRECT_URL}, then retry`,
   }),
 };
@@ -161,11 +121,50 @@ function causeOfError(
   receiver: Receiver,
 ): Cause {
   const [, code = "", description = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
+  const failure = { description, hasBegun: Boolean(body ?? headers) };
   const known = Object.hasOwn(ERRORS, code) ? ERRORS[code] : undefined;
-  if (known !== undefined)
-    return { code: code as FindingCode, ...known(receiver, { description, hasBegun: Boolean(body ?? headers) }) };
   const what = `${receiver.name} did not respond${description === "" ? "" : `: ${description}`}`;
-  return { code: "delivery_failed", what, action: "Check the receiver, then retry" };
+  const cause: Cause =
+    known === undefined
+      ? { code: "delivery_failed", what, action: "Check the receiver, then retry" }
+      : { code: code as FindingCode, ...known(receiver, failure) };
+  return receiver.endpoint === null
+    ? { code: cause.code, what: cause.what, ...repairOf(code, failure, receiver) }
+    : cause;
+}
+
+/** Returns what to do about an application on the developer's machine that sent no response to a listener. */
+function repairOf(
+  code: string,
+  { description, hasBegun }: Failure,
+  { again, target, flag = "--forward-to" }: Receiver,
+): Pick<Cause, "action" | "instead"> {
+  switch (code) {
+    case "connection_refused":
+      return { action: `Start your application there, then ${again}` };
+    case "timeout":
+      return { action: `${hasBegun ? END_RESPONSE : RESPOND_FIRST}, then ${again}` };
+    case "dns":
+      // The same target would fail again.
+      return {
+        action: `Correct the host name in ${flag}, or forward to this machine`,
+        instead: target
+          ?.replace(/^(https?:\/\/)[^/:]+(?::(\d+))?\/?/, (_all, scheme, port) =>
+            port === undefined ? `${EXAMPLE_PORT}/` : `${scheme}localhost:${port}/`,
+          )
+          .replace(/\/$/, ""),
+      };
+    case "tls":
+      if (!description.endsWith(NO_TLS)) break;
+      return { action: `Use http:// in ${flag}, then ${again}`, instead: target?.replace(/^https:/, "http:") };
+    case "connection_closed":
+    case "unreachable":
+    case "invalid_response":
+      break;
+    default:
+      return { action: `Check your application, then ${again}` };
+  }
+  return { action: `${adviceOn(code, target === undefined ? "" : new URL(target).protocol)} Then ${again}` };
 }
 
 /** Name servers that fail, or do not respond, say nothing about the name. */
@@ -181,23 +180,15 @@ function causeOfDns(name: string, description: string): Pick<Cause, "what" | "ac
       };
 }
 
-function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiver): Cause {
-  if (!description.endsWith("does not speak TLS")) {
-    return {
-      code: "tls",
-      what: `The TLS handshake with ${host} failed: ${description}`,
-      action: "Install a certificate that is valid for the host, then retry",
-    };
+function causeOfTls(description: string, { endpoint, url, host, isLive }: Receiver): Omit<Cause, "code"> {
+  if (!description.endsWith(NO_TLS)) {
+    const action = "Install a certificate that is valid for the host, then retry";
+    return { what: `The TLS handshake with ${host} failed: ${description}`, action };
   }
-  const what = `${host} does not speak TLS`;
-  if (isLive)
-    return { code: "tls", what, action: "Use the port of a TLS server in the endpoint's URL", fix: getOf(endpoint) };
-  return {
-    code: "tls",
-    what,
-    action: "Use http:// in the endpoint's URL, then retry",
-    before: shellCommand`service endpoints update ${endpoint!} --url ${url.replace(/^https:/, "http:")}`,
-  };
+  const what = `${host} ${NO_TLS}`;
+  if (isLive) return { what, action: "Use the port of a TLS server in the endpoint's URL", fix: getOf(endpoint) };
+  const before = shellCommand`service endpoints update ${endpoint ?? ""} --url ${url.replace(/^https:/, "http:")}`;
+  return { what, action: "Use http:// in the endpoint's URL, then retry", before };
 }
 
 const CODES: Readonly<Record<Rejection, FindingCode>> = {

@@ -143,11 +143,8 @@ function severalFailed(
     const delivery = deliveries.find((one) => one.id === finding.subject);
     const receiver = delivery && receiverOf(delivery, endpoints.get(delivery.endpoint ?? ""));
     // Several listeners have several applications.
-    const target = delivery?.target?.replace(/^https?:\/\/|\/$/g, "");
-    const { name, host } =
-      target !== undefined
-        ? { name: target, host: target.split("/", 1)[0]! }
-        : (receiver ?? { name: "your application", host: "your application" });
+    const name = delivery?.target?.replace(/^https?:\/\/|\/$/g, "") ?? receiver?.name ?? "your application";
+    const host = receiver?.host ?? name;
     names.push(name);
     finding.summary = finding.summary.replace(/^Your application(?= )/, name);
     // A name that was not given is the URL without its scheme.

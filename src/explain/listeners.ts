@@ -8,10 +8,9 @@ import { attemptEvidence } from "./attempts.ts";
 import { causeOf, EXAMPLE_PORT } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
+import { receiverOfListener } from "./receivers.ts";
 
 type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
-
-const NAME = "your application";
 
 /** Returns which listeners retry an event, or disconnected before they delivered it, beside its deliveries. */
 export function undelivered(chain: Chain, time: TimeFormat): Finding[] {
@@ -137,9 +136,7 @@ function explanationOf(event: string, { id }: Chain): string | null {
 
 function lastCause({ attempts, listener }: ListenerResult, again: string, { type }: Event, chain: Chain) {
   const target = urlOf({ type, listener }, chain);
-  const flag = flagOf(target, chain);
-  const names = { name: NAME, url: NAME, shownUrl: NAME, host: NAME };
-  const receiver = { endpoint: null, ...names, isLive: false, again, target, flag };
+  const receiver = { ...receiverOfListener(target, again), flag: flagOf(target, chain) };
   return causeOf({ ...attempts.at(-1)!, delivery: undefined }, receiver);
 }
 

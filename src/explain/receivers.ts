@@ -29,10 +29,17 @@ const MAX_NAME = 60;
 /** Returns the receiver of a delivery; `endpoint` is undefined for a listener, and for an endpoint that was deleted. */
 export function receiverOf(delivery: Delivery, endpoint: WebhookEndpoint | undefined): Receiver {
   if (endpoint !== undefined) return receiverOfEndpoint(endpoint);
-  const name = delivery.endpoint === null ? "your application" : `the endpoint ${delivery.endpoint}`;
-  const again = delivery.endpoint === null ? "replay the event" : "retry";
   const { endpoint: id, livemode: isLive, target } = delivery;
-  return { endpoint: id, name, url: name, shownUrl: name, host: name, isLive, again, target: target ?? undefined };
+  if (id === null) return receiverOfListener(target ?? undefined, "replay the event");
+  const name = `the endpoint ${id}`;
+  return { endpoint: id, name, url: name, shownUrl: name, host: name, isLive, again: "retry" };
+}
+
+/** Returns the application that a listener forwards to. */
+export function receiverOfListener(target: string | undefined, again: string): Receiver {
+  const name = "your application";
+  const host = target === undefined ? name : hostOf(target);
+  return { endpoint: null, name, url: host, shownUrl: host, host, isLive: false, again, target };
 }
 
 /**
@@ -60,9 +67,12 @@ export function nameOfEndpoint({ description, url }: Pick<WebhookEndpoint, "desc
 
 export function receiverOfEndpoint(endpoint: WebhookEndpoint): Receiver {
   const { id, url, livemode: isLive } = endpoint;
-  const [, host = url] = /^\w+:\/\/([^/?#]+)/.exec(url) ?? [];
   const name = shorten(nameOfEndpoint(endpoint), MAX_NAME);
-  return { endpoint: id, name, url, shownUrl: shorten(url, MAX_URL), host, isLive, again: "retry" };
+  return { endpoint: id, name, url, shownUrl: shorten(url, MAX_URL), host: hostOf(url), isLive, again: "retry" };
+}
+
+function hostOf(url: string): string {
+  return /^\w+:\/\/([^/?#]+)/.exec(url)?.[1] ?? url;
 }
 
 function shorten(text: string, length: number): string {

@@ -1,3 +1,6 @@
+import { TimeLimitError } from "./poster.ts";
+import { InvalidResponseError } from "./response-parser.ts";
+
 /** The codes of the API for attempts that failed. */
 export type FailureKind = "connection_refused" | "timeout" | "connection_closed" | "dns" | "tls" | "unreachable";
 
@@ -54,6 +57,33 @@ const TLS_PROBLEMS: Readonly<Record<string, string>> = {
 
 /** How OpenSSL describes bytes that are not TLS. */
 const NO_TLS = /wrong version number|http request|packet length too long|unknown protocol/;
+
+/** The code of an attempt without a complete response. */
+export type FailureCode = FailureKind | "invalid_response" | "network";
+
+export function failureCodeOf(error: unknown): FailureCode {
+  if (error instanceof TimeLimitError) return "timeout";
+  return error instanceof InvalidResponseError ? "invalid_response" : (failureKindOf(error) ?? "network");
+}
+
+const MAX_ERROR_CHARACTERS = 300;
+
+const WORDS: Partial<Record<FailureCode, string>> = {
+  connection_refused: "no server listens on this address and port",
+  dns: "the host name could not be resolved",
+  connection_closed: "the connection closed before the response was complete",
+  timeout: "the connection timed out",
+  unreachable: "the address cannot be reached",
+  invalid_response: "the response is not valid HTTP",
+};
+
+/** Returns why an attempt got no complete response, as it is recorded: a stable code, a colon, and a description. */
+export function describeFailure(error: Error, timeoutMs: number): string {
+  if (error instanceof TimeLimitError) return `timeout: no complete response within ${timeoutMs / 1000} s`;
+  const code = failureCodeOf(error);
+  const description = code === "tls" ? describeTlsError(error) : (WORDS[code] ?? error.message);
+  return `${code}: ${description.slice(0, MAX_ERROR_CHARACTERS)}`;
+}
 
 /** Returns why a TLS handshake failed, in one line. */
 export function describeTlsError(error: Error): string {

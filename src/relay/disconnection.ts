@@ -3,11 +3,12 @@ import { ERRORS, PROBLEM_MEDIA_TYPE, type ErrorCode } from "../contract/errors.t
 import type { Problem } from "../contract/schemas/problem.ts";
 import type { ByeFrame } from "../contract/listen.ts";
 import { parseJson } from "../contract/json.ts";
-import { describeNetworkError, type NetworkFailureCode } from "./forward-failure.ts";
+import type { FailureCode } from "../network/failures.ts";
+import { describeNetworkError } from "./forward-failure.ts";
 
 /** Why there is no connection to the platform: a stable code, and a message for the user. */
 export interface Disconnection {
-  code: NetworkFailureCode | "authorization" | "bye" | "closed" | "http_status" | "protocol" | "proxy" | "silent";
+  code: FailureCode | "authorization" | "bye" | "closed" | "http_status" | "protocol" | "proxy" | "silent";
   message: string;
 }
 

@@ -399,9 +399,9 @@ function retryDelay(attempts: number, random: () => number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS) * (0.8 + 0.4 * random());
 }
 
-function attemptOutcome({ status, failure, durationMs, excerpt, responseHeaders }: ForwardResult) {
+function attemptOutcome({ status, error, durationMs, excerpt, responseHeaders }: ForwardResult) {
   const headers = isSuccess(status) ? undefined : responseHeaders;
-  return { status, error: failure?.message, durationMs, excerpt, headers };
+  return { status, error, durationMs, excerpt, headers };
 }
 
 function forwardedReport(

@@ -1,15 +1,12 @@
 import { isLocalhost, isLoopback, portOf } from "../network/connect-options.ts";
-import { describeTlsError, type FailureKind, failureKindOf } from "../network/failures.ts";
+import { describeTlsError, type FailureCode, failureCodeOf } from "../network/failures.ts";
 import type { Scheme } from "../webhooks/schemes.ts";
 import { adviceOn, adviceOnRejection, rejectionOf } from "../contract/receiver-hints.ts";
-import { InvalidResponseError, type ResponseHeaders } from "../network/response-parser.ts";
+import type { ResponseHeaders } from "../network/response-parser.ts";
 import { headerIn } from "./forward-headers.ts";
 
-/** Stable codes of network failures. */
-export type NetworkFailureCode = FailureKind | "invalid_response" | "network";
-
 export interface NetworkFailure {
-  code: NetworkFailureCode;
+  code: FailureCode;
   message: string;
 }
 
@@ -23,11 +20,11 @@ export interface Peer {
 /** Describes an error of a socket or of an HTTP exchange. */
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const failed = error instanceof Error ? error : new Error(String(error));
-  const kind = error instanceof InvalidResponseError ? "invalid_response" : (failureKindOf(error) ?? "network");
-  return { code: kind, message: MESSAGES[kind](peer, failed) };
+  const code = failureCodeOf(error);
+  return { code, message: MESSAGES[code](peer, failed) };
 }
 
-const MESSAGES: Readonly<Record<NetworkFailureCode, (peer: Peer, error: Error) => string>> = {
+const MESSAGES: Readonly<Record<FailureCode, (peer: Peer, error: Error) => string>> = {
   connection_refused: ({ hosts }) => `connection refused: nothing listens on ${hosts}`,
   timeout: ({ hosts }) => `connecting to ${hosts} timed out`,
   connection_closed: ({ name, hosts }) => `${name} at ${hosts} closed the connection before the response was complete`,
@@ -161,7 +158,7 @@ function signedAt(headers: readonly string[], { signature, timestamp }: Scheme):
   return Number.isNaN(time) ? undefined : time;
 }
 
-function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
+function hintFor(code: FailureCode, url: URL, host: HostKind): string {
   switch (code) {
     case "connection_refused":
       return `Check that the receiver is running and listens on port ${portOf(url)}.${localhostHint(url, host)}`;
@@ -185,7 +182,7 @@ export function localhostHint(url: URL, host: HostKind): string {
   return " In WSL, localhost is the Linux side. For a receiver on Windows, use the address shown by `ip route show default`, or mirrored networking (networkingMode=mirrored in .wslconfig).";
 }
 
-const BRIEF: Partial<Record<NetworkFailureCode, string>> = {
+const BRIEF: Partial<Record<FailureCode, string>> = {
   timeout: "connecting timed out",
   connection_closed: "closed before it responded",
   dns: "host name not found",

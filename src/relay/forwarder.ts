@@ -1,7 +1,7 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { connectOptions, openSocket } from "../network/connect-options.ts";
-import { isOutOfDescriptors } from "../network/failures.ts";
+import { describeFailure, isOutOfDescriptors } from "../network/failures.ts";
 import { Poster, type PostResult, TimeLimitError } from "../network/poster.ts";
 import type { ResponseHeaders } from "../network/response-parser.ts";
 import type { Clock } from "../network/clock.ts";
@@ -24,6 +24,8 @@ export interface ForwardResult {
   /** The receiver's status; absent without a complete response. */
   status?: number;
   failure?: ForwardFailure;
+  /** The failure as the platform records it. */
+  error?: string;
   /** True if this machine had no file descriptor left for a connection, so that nothing was sent. */
   isUnsent?: boolean;
   durationMs: number;
@@ -95,7 +97,9 @@ export class Forwarder {
 
   #resultOf({ status, error, durationMs, headers, excerpt }: PostResult): ForwardResult {
     if (status === undefined) {
-      return { failure: this.#failureOf(error!), isUnsent: isOutOfDescriptors(error), durationMs, excerpt };
+      const failure = this.#failureOf(error!);
+      const recorded = describeFailure(error!, this.#timeoutMs);
+      return { failure, error: recorded, isUnsent: isOutOfDescriptors(error), durationMs, excerpt };
     }
     const result: ForwardResult = { status, durationMs, excerpt, responseHeaders: headers };
     const location = headers?.get("location");

@@ -70,7 +70,7 @@ describe("service why for an event and a listener", () => {
     await expect.poll(async () => (await world.why(event.id)).code).toBe("connection_closed");
     expect(plain(await world.why(event.id))).toMatchObject({
       summary: expect.stringMatching(
-        /^The receiver at \S+ closed the connection .+; the listener's next attempt is due (at T|now)$/,
+        /^Your application closed the connection .+; the listener's next attempt is due (at T|now)$/,
       ),
       evidence: expect.stringMatching(/^Attempt \d at T: closed/),
       action: HANG_UP.replace("replay the event", "check the listener's next attempt"),
@@ -82,7 +82,7 @@ describe("service why for an event and a listener", () => {
     expect(answer).toMatchObject({
       code: "listener_disconnected",
       summary: expect.stringMatching(
-        /^The receiver at .+, and the listener disconnected at .+, before the next attempt$/,
+        /^Your application .+, and the listener disconnected at .+, before the next attempt$/,
       ),
       evidence: expect.stringMatching(/^Attempt \d at .+: closed/),
       action: "Forward the event again",

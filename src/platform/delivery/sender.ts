@@ -1,9 +1,9 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { describeTlsError, failureKindOf, isOutOfDescriptors } from "../../network/failures.ts";
-import { Poster, type PostResult, TimeLimitError } from "../../network/poster.ts";
-import { InvalidResponseError, type ResponseHeaders } from "../../network/response-parser.ts";
+import { describeFailure, isOutOfDescriptors } from "../../network/failures.ts";
+import { Poster, type PostResult } from "../../network/poster.ts";
+import type { ResponseHeaders } from "../../network/response-parser.ts";
 import { sign } from "../../webhooks/index.ts";
 import { formatTraceparent } from "../observability/trace-context.ts";
 import type { Clock, Random } from "../ports.ts";
@@ -184,29 +184,11 @@ export function abandon(
   };
 }
 
-const MAX_ERROR_CHARACTERS = 300;
-
-const WORDS: Record<string, string> = {
-  connection_refused: "no server listens on this address and port",
-  dns: "the host name could not be resolved",
-  connection_closed: "the connection closed before the response was complete",
-  timeout: "the connection timed out",
-  unreachable: "the address cannot be reached",
-  invalid_response: "the response is not valid HTTP",
-};
-
 /** Returns why an attempt got no complete response: a stable code, a colon, and a description. */
 function describeAttemptError(error: Error): string {
   if (error instanceof BlockedTargetError) return `blocked_target: ${error.message}`;
   if (error instanceof DnsError) return `dns: ${error.message}`;
-  if (error instanceof TimeLimitError) return `timeout: no complete response within ${LIMITS.deliverySeconds} s`;
-  const code = codeOf(error);
-  if (code === "tls") return `tls: ${describeTlsError(error).slice(0, MAX_ERROR_CHARACTERS)}`;
-  return `${code}: ${WORDS[code] ?? error.message.slice(0, MAX_ERROR_CHARACTERS)}`;
-}
-
-function codeOf(error: Error): string {
-  return error instanceof InvalidResponseError ? "invalid_response" : (failureKindOf(error) ?? "network");
+  return describeFailure(error, LIMITS.deliverySeconds * 1000);
 }
 
 /** Returns the first headers as JSON, as many as fit. */

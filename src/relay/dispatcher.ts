@@ -170,10 +170,12 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#intake.clear();
     this.#settleHeld();
     for (const [delivery, cancel] of this.#retries) {
+      // It waits for a file descriptor.
+      if (delivery.resend !== undefined) continue;
       cancel();
+      this.#retries.delete(delivery);
       this.#schedule.release(delivery);
     }
-    this.#retries.clear();
     for (const delivery of this.#schedule.drain()) if (delivery.resend !== undefined) this.#schedule.add(delivery);
     const dropped = [...this.#waiting];
     this.#waiting.clear();
@@ -204,12 +206,13 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#ended ??= new Promise((resolve) => (this.#end = resolve));
     this.#intake.clear();
     this.#schedule.clear();
-    for (const [{ event }, cancel] of this.#retries) {
+    for (const [{ event, copy }, cancel] of this.#retries) {
       cancel();
+      if (copy !== undefined) continue;
       this.#waiting.delete(event);
+      this.#counts.failed += 1;
+      this.#counts.unretried += 1;
     }
-    this.#counts.failed += this.#retries.size;
-    this.#counts.unretried += this.#retries.size;
     this.#retries.clear();
     if (this.#schedule.idle) this.#finish();
     return this.#ended;
@@ -272,7 +275,8 @@ export class Dispatcher<Event extends RelayedEvent> {
   /** Ends an attempt: the delivery is retried, or has its outcome. */
   #conclude(delivery: Delivery<Event>, result: ForwardResult): void {
     const { isUnsent = false } = result;
-    const mayContinue = this.#ended === undefined && delivery.generation === this.#generation;
+    const isKept = delivery.resend !== undefined || delivery.generation === this.#generation;
+    const mayContinue = this.#ended === undefined && isKept;
     if (isUnsent && mayContinue) return this.#wait(delivery);
     this.#lacksDescriptors = isUnsent;
     const retryInMs = mayContinue ? this.#retryIn(delivery, result) : undefined;

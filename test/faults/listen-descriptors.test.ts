@@ -1,6 +1,11 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { apiOf } from "../support/api.ts";
+import { FakeClock } from "../relay/support/fake-clock.ts";
+import { FakePlatform } from "../relay/support/fake-platform.ts";
+import { startReceiver as startRelayReceiver } from "../relay/support/receivers.ts";
+import { startRun } from "../relay/support/start-run.ts";
 import { spawnListener } from "../support/listener.ts";
 import { startPlatform } from "../testing/kit.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -56,3 +61,40 @@ it("listen exits when it is stopped without free file descriptors, and counts un
   const summaries = listener.records.filter(({ event }) => event === "summary");
   expect(summaries).toMatchObject([{ received: 1, forwarded: 0, failed: 1 }]);
 });
+
+it("keeps a resend that waits for a file descriptor through a reset of the sandbox, and does not count it as failed", async () => {
+  const platform = await FakePlatform.start();
+  const clock = new FakeClock();
+  const receiver = await startRelayReceiver((response) => void response.setHeader("Connection", "close").end());
+  const { run, reports } = startRun(platform, { target: receiver.url, clock });
+  await reports.wait("ready");
+  const event = platform.append();
+  await reports.wait("forwarded");
+  const limitTo = ownLimit();
+  await limitTo("3");
+  run.resend(event, 2);
+  await reports.wait("hint");
+  platform.reset();
+  await reports.wait("reset");
+  await limitTo("");
+  clock.advance(500);
+  expect(await reports.wait("forwarded", 2)).toMatchObject({ copy: "resent", status: 200 });
+  await limitTo("3");
+  run.resend(event, 3);
+  await reports.wait("hint", 2);
+  await limitTo("");
+  expect((await run.stop()).summary).toMatchObject({ received: 1, forwarded: 1, failed: 0, unretried: 0 });
+});
+
+/** Returns what limits the file descriptors of this process, in which no other process can be started then; "" as before. */
+function ownLimit(): (count: string) => Promise<unknown> {
+  const script = "soft=$(ulimit -Sn); while read -r n; do prlimit --pid $PPID --nofile=${n:-$soft}: && echo; done";
+  const shell = spawn("sh", ["-c", script], { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => {
+    shell.stdin.end("\n");
+  });
+  return (count) => {
+    shell.stdin.write(`${count}\n`);
+    return once(shell.stdout, "data");
+  };
+}

@@ -97,13 +97,12 @@ describe("service config", () => {
     expect(readFileSync(join(folder, "config.json"), "utf8")).not.toContain("two.example");
   });
 
-  it("warns if a variable overrides the stored value", async () => {
-    const { stderr } = await user({ SERVICE_BASE_URL: "https://three.example" })(
-      "config",
-      "set",
-      "base_url",
-      "https://one.example",
-    );
+  it.each(["set", "unset"])("prints what %s stored, and warns if a variable overrides it", async (verb) => {
+    const run = user({ SERVICE_BASE_URL: "https://three.example" });
+    const value = verb === "set" ? "https://one.example" : "http://127.0.0.1:4010";
+    const { stdout, stderr } = await run("config", verb, "base_url", ...(verb === "set" ? [value] : []));
+    expect(stdout).toBe(`base_url\t${value}\n`);
     expect(stderr).toBe("Warning: SERVICE_BASE_URL is set and overrides the stored value.\n");
+    expect(await sourceOf(run, "base_url")).toEqual(["https://three.example", "SERVICE_BASE_URL"]);
   });
 });

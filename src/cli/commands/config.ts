@@ -39,12 +39,15 @@ interface Effective {
   source: string;
 }
 
+/** What decides a setting. */
+type Sources = Pick<Context, "globals" | "env" | "settings" | "project">;
+
 /** A setting that `service config` shows and changes. None of them is a secret. */
 interface ConfigKey {
   meaning: string;
   /** Values for shell completion. */
   values?: readonly string[];
-  effective(context: Context): Effective | Promise<Effective>;
+  effective(sources: Sources): Effective | Promise<Effective>;
   /** Sets a value in the settings, or resets it to the default. Throws UserError for an invalid value. */
   store(text: string | undefined, settings: Settings, context: Context): Settings;
 }
@@ -53,7 +56,7 @@ interface ConfigKey {
 const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   profile: {
     meaning: "Profile used by default",
-    effective: (context) => fromPlace(context, "profile"),
+    effective: (sources) => fromPlace(sources, "profile"),
     store(text = DEFAULT_PROFILE, settings) {
       if (text !== DEFAULT_PROFILE) requireProfile(settings, text);
       return { ...settings, current_profile: text };
@@ -61,7 +64,7 @@ const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   },
   base_url: {
     meaning: "URL of the profile's API",
-    effective: (context) => fromPlace(context, "baseUrl"),
+    effective: (sources) => fromPlace(sources, "baseUrl"),
     store: (text = DEFAULT_BASE_URL, settings, context) =>
       changeProfile(settings, context, (profile) => {
         const base_url = address(text, context);
@@ -71,7 +74,7 @@ const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   },
   auth_url: {
     meaning: "URL of the profile's OAuth server",
-    effective: (context) => fromPlace(context, "authUrl"),
+    effective: (sources) => fromPlace(sources, "authUrl"),
     store: (text, settings, context) =>
       changeProfile(settings, context, ({ base_url }) => ({
         auth_url: text === undefined ? base_url : address(text, context),
@@ -173,13 +176,10 @@ async function runStore(context: Context, key: string, text: string | undefined)
   // Checked before the file is locked and written.
   setting.store(text, context.settings, context);
   await context.updateSettings((settings) => setting.store(text, settings, context));
-  const entry = await entryOf(key, context);
-  output.success(
-    text === undefined ? `Reset ${key} to ${String(entry.value)}` : `Set ${key} to ${String(entry.value)}`,
-  );
-  if (text !== undefined && /^(SERVICE_|--|service\.yaml$)/.test(entry.source)) {
-    output.warn(`${entry.source} is set and overrides the stored value.`);
-  }
+  const entry = await storedEntry(key, context);
+  output.success(`${text === undefined ? "Reset" : "Set"} ${key} to ${String(entry.value)}`);
+  const { value, source } = await entryOf(key, context);
+  if (value !== entry.value) output.warn(`${source} is set and overrides the stored value.`);
   if (output.json) return await output.document(entry);
   if (!output.quiet && !output.terminal) output.line(`${key}\t${String(entry.value)}`);
 }
@@ -190,9 +190,16 @@ async function runPath({ output, settingsDirectory }: Context): Promise<void> {
   output.line(path);
 }
 
-async function entryOf(key: string, context: Context) {
+async function entryOf(key: string, sources: Sources) {
   const setting = keyNamed(key);
-  return { key, ...(await setting.effective(context)), meaning: setting.meaning };
+  return { key, ...(await setting.effective(sources)), meaning: setting.meaning };
+}
+
+/** Returns a setting as it is stored, whatever overrides it. */
+function storedEntry(key: string, { globals, env, settings }: Context): Promise<Entry> {
+  const profile = key === "profile" ? undefined : resolveTarget({ flags: globals, env, settings }).profile.value;
+  const flags = { ...globals, profile, baseUrl: undefined };
+  return entryOf(key, { globals: flags, env: {}, settings, project: async () => undefined });
 }
 
 function keyNamed(name: string): ConfigKey {
@@ -204,10 +211,10 @@ function keyNamed(name: string): ConfigKey {
   });
 }
 
-async function fromPlace(context: Context, member: "profile" | "baseUrl" | "authUrl"): Promise<Effective> {
-  const { globals, env, settings } = context;
+async function fromPlace(sources: Sources, member: "profile" | "baseUrl" | "authUrl"): Promise<Effective> {
+  const { globals, env, settings } = sources;
   // The profile does not depend on the project file, which may be invalid.
-  const project = member === "profile" ? undefined : await context.project();
+  const project = member === "profile" ? undefined : await sources.project();
   const { value, name } = resolveTarget({ flags: globals, env, settings, project })[member];
   return { value, source: name };
 }

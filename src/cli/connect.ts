@@ -60,7 +60,7 @@ export function connect(
       const response = await output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
       if (isChange(request)) output.changed(idOf(response.body) ?? `${request.method} ${request.path}`);
       const [reason] = retried;
-      if (reason !== undefined) output.note(`Retried ${counted(retried.length)}: ${reason}`);
+      if (reason !== undefined) output.note(`Retried ${inTimes(retried.length)}: ${reason}`);
       retried = [];
       return response;
     },
@@ -78,7 +78,7 @@ function idOf(body: unknown): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-function counted(retries: number): string {
+function inTimes(retries: number): string {
   return retries === 1 ? "once" : retries === 2 ? "twice" : `${retries} times`;
 }
 

@@ -52,7 +52,7 @@ export function formatHelp(
     ).map(([title, options]) =>
       section(
         title,
-        items(options, (option) => [alignShortFlag(helper.optionTerm(option)), descriptionOf(option)]),
+        items(options, (option) => [helper.optionTerm(option).replace(/^--/, "    --"), descriptionOf(option)]),
       ),
     ),
     section(
@@ -162,10 +162,6 @@ export function descriptionOf({
     ...(defaultValue === undefined || !isShown ? [] : [`default: ${defaultValueDescription ?? String(defaultValue)}`]),
   ];
   return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
-}
-
-function alignShortFlag(term: string): string {
-  return term.startsWith("--") ? `    ${term}` : term;
 }
 
 function footer(command: Command, isRoot: boolean): string {

@@ -24,9 +24,7 @@ export interface RawResponse {
   text: string;
 }
 
-export interface Transport {
-  send(request: RawRequest): Promise<RawResponse>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 const MAX_BYTES = 128 * 1024 * 1024;
 
@@ -35,20 +33,20 @@ const MAX_BYTES = 128 * 1024 * 1024;
  * since the credential is for one origin. `node:https` and the proxy code are loaded on demand: most commands use plain
  * http to this machine.
  */
-export function createTransport(proxies: ProxySettings = {}, agent = new Agent({ keepAlive: true })): Transport {
+export function createTransport(proxies: ProxySettings = {}, agent = new Agent({ keepAlive: true })) {
   const plain: Sender = { send: sendHttp, options: { agent } };
   const others = new Map<string, Promise<Sender>>();
 
   function senderFor({ protocol }: URL, proxy: URL | undefined): Promise<Sender> | Sender {
     if (protocol === "http:" && proxy === undefined) return plain;
     const name = `${protocol} ${proxy?.href}`;
-    const sender = others.get(name) ?? (proxy === undefined ? openSecure() : openProxied(proxy, protocol));
+    const sender = others.get(name) ?? openSender(protocol, proxy);
     others.set(name, sender);
     return sender;
   }
 
   return {
-    async send(request) {
+    async send(request: RawRequest): Promise<RawResponse> {
       const { url, signal } = request;
       const proxy = proxyFor(url, proxies);
       const sender = await senderFor(url, proxy);
@@ -61,12 +59,8 @@ export function createTransport(proxies: ProxySettings = {}, agent = new Agent({
   };
 }
 
-async function openProxied(proxy: URL, protocol: string): Promise<Sender> {
-  const { senderThrough } = await import("./proxy.ts");
-  return senderThrough(proxy, protocol);
-}
-
-async function openSecure(): Promise<Sender> {
+async function openSender(protocol: string, proxy: URL | undefined): Promise<Sender> {
+  if (proxy !== undefined) return (await import("./proxy.ts")).senderThrough(proxy, protocol);
   const https = await import("node:https");
   return { send: https.request, options: { agent: new https.Agent({ keepAlive: true }) } };
 }

@@ -5,12 +5,8 @@ export type Theme = (typeof THEMES)[number];
 
 const STORED_AS = "service-theme";
 
-export const theme = signal<Theme>(readTheme());
-
-function readTheme(): Theme {
-  const stored = remembered(STORED_AS);
-  return THEMES.find((name) => name === stored) ?? "system";
-}
+const stored = remembered(STORED_AS);
+export const theme = signal<Theme>(THEMES.find((name) => name === stored) ?? "system");
 
 /** Applies a theme, and stores it in this browser. */
 export function showTheme(chosen: Theme): void {

@@ -114,7 +114,9 @@ async function moveClock(context: Context, seconds: number, idempotencyKey: stri
   const path = `${CLOCK_PATH}/advance`;
   let clock = await context.request<TestClock>({ method: "POST", path, body, idempotencyKey });
   while (clock.status === "advancing") {
-    context.output.spinner.update(formatProgress(clock));
+    const { now, target, attempts, remaining } = clock;
+    const left = counted(remaining, "delivery", "deliveries");
+    context.output.spinner.update(`${now} of ${target}: ${counted(attempts, "attempt")}, ${left} remaining`);
     await context.sleep(POLL_MILLISECONDS);
     clock = await context.request<TestClock>({ method: "GET", path: CLOCK_PATH });
   }
@@ -130,10 +132,6 @@ async function cancelAdvance(context: Context): Promise<void> {
   } catch {
     output.warn("Could not stop the test clock; it is still advancing. To stop it: service clock cancel");
   }
-}
-
-function formatProgress({ now, target, attempts, remaining }: TestClock): string {
-  return `${now} of ${target}: ${counted(attempts, "attempt")}, ${counted(remaining, "delivery", "deliveries")} remaining`;
 }
 
 function formatAttempts({ attempts, succeeded, failed }: TestClock): string {

@@ -2,7 +2,6 @@ import type { CommandDefinition } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { basename } from "node:path";
-import type { TextStream } from "../terminal/text-stream.ts";
 
 const SHELLS: readonly Shell[] = ["bash", "zsh", "fish", "powershell"];
 
@@ -24,20 +23,13 @@ command itself: npm install --global service-cli`,
     const own = basename(env["SHELL"] ?? "");
     const shell = named ?? SHELLS.find((known) => known === own);
     if (shell === undefined) throw new UsageError(`shell is required: ${SHELLS.join(", ")}`);
-    printScript(shell, process.argv[1] ?? "", stdout);
+    // If it was called as `service-cli`, `service` may be another program: several Linux distributions have one.
+    const names = basename(process.argv[1] ?? "").startsWith(PACKAGE) ? [PACKAGE] : ["service", PACKAGE];
+    stdout.write(`${SCRIPTS[shell](names)}\n`);
   },
 };
 
 type Shell = "bash" | "zsh" | "fish" | "powershell";
-
-/**
- * Prints the script that binds the program's `complete` to the Tab key of a shell. If it was called as `service-cli`,
- * the script leaves `service` alone, which may be another program: several Linux distributions have one.
- */
-function printScript(shell: Shell, program: string, stdout: TextStream): void {
-  const names = basename(program).startsWith(PACKAGE) ? [PACKAGE] : ["service", PACKAGE];
-  stdout.write(`${SCRIPTS[shell](names)}\n`);
-}
 
 const PACKAGE = "service-cli";
 

@@ -1,6 +1,6 @@
 import { whyNoBrowser } from "../browser.ts";
 import { readdirSync } from "node:fs";
-import { type CommandDefinition, flag, type Suggestion } from "../command.ts";
+import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
 import { UsageError } from "../errors.ts";
@@ -31,7 +31,11 @@ export const command: CommandDefinition = {
       choices: Object.keys(PAGES),
       default: "dashboard",
     },
-    { arg: "[guide]", about: "Guide to open, such as dev or concepts#objects", suggest: suggestGuides },
+    {
+      arg: "[guide]",
+      about: "Guide to open, such as dev or concepts#objects",
+      suggest: ([page]) => (page === "docs" ? guides().map((value) => ({ value, description: "Guide" })) : []),
+    },
   ],
   options: [flag("--no-browser", "Print the URL without opening a browser")],
   examples: [
@@ -45,10 +49,6 @@ export const command: CommandDefinition = {
 
 function guides(): string[] {
   return readdirSync(guidePath()).flatMap((file) => /^([a-z-]+)\.md$/.exec(file)?.[1] ?? []);
-}
-
-function suggestGuides([page]: readonly string[]): Suggestion[] {
-  return page === "docs" ? guides().map((value) => ({ value, description: "Guide" })) : [];
 }
 
 /** Throws UsageError for an unknown guide, or a page that has none. */

@@ -98,7 +98,10 @@ function parseSettings(text: string, path: string): Settings {
   if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
     throw new SettingsFileError(`${path} contains an invalid profile`, recovery);
   }
-  if (!isRecord(trusted) || !Object.values(trusted).every(isTrust)) {
+  if (
+    !isRecord(trusted) ||
+    !Object.values(trusted).every((trust) => isRecord(trust) && Array.isArray(trust["receivers"]))
+  ) {
     throw new SettingsFileError(`${path} has invalid trusted_projects`, recovery);
   }
   if (typeof current !== "string") {
@@ -108,7 +111,9 @@ function parseSettings(text: string, path: string): Settings {
     ...emptySettings(),
     ...value,
     current_profile: current,
-    profiles: mapValues(profiles as Record<string, StoredProfile>, wholeProfile),
+    profiles: Object.fromEntries(
+      Object.entries(profiles as Record<string, StoredProfile>).map(([name, profile]) => [name, wholeProfile(profile)]),
+    ),
   };
 }
 
@@ -123,10 +128,6 @@ function isProfile(value: unknown): value is StoredProfile {
   );
 }
 
-function isTrust(value: unknown): boolean {
-  return isRecord(value) && Array.isArray(value["receivers"]);
-}
-
 function isAddress(value: unknown): value is string {
   return typeof value === "string" && value.length <= LIMITS.baseUrlLength;
 }
@@ -134,10 +135,6 @@ function isAddress(value: unknown): value is string {
 /** Usually one server is both. */
 function wholeProfile(profile: StoredProfile): Profile {
   return { ...profile, auth_url: profile.auth_url || profile.base_url, credentials: profile.credentials ?? {} };
-}
-
-function mapValues<From, To>(record: Record<string, From>, change: (value: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
 /** Name of the settings file inside its folder. */

@@ -168,14 +168,9 @@ export function foldText(text: string, width: number, maxLines: number): string[
   const lines: string[] = [];
   for (const own of text.trimEnd().split(/\r?\n/)) {
     for (const line of wrapStyled(printable(own), width)) {
-      if (lines.length === maxLines) return [...lines.slice(0, -1), withEllipsis(lines.at(-1)!, width)];
+      if (lines.length === maxLines) return [...lines.slice(0, -1), `${wrapStyled(lines.at(-1)!, width - 1)[0]}…`];
       lines.push(line);
     }
   }
   return lines;
-}
-
-function withEllipsis(line: string, width: number): string {
-  const [first = ""] = wrapStyled(line, width - 1);
-  return `${first}…`;
 }

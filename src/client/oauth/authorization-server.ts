@@ -86,7 +86,11 @@ function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): o
         signal,
       });
       report(String(response.status));
-      if (response.status >= 500) throw outOfOrder(url, response.status);
+      if (response.status >= 500) {
+        const message = `The authorization server ${url.host} returned ${response.status}`;
+        const hint = "This is a problem of the server. Try again later.";
+        throw new AuthorizationError("temporarily_unavailable", message, { hint, passing: true });
+      }
       const entries = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
       return new Response(BODILESS.has(response.status) ? null : response.text, {
         status: response.status,
@@ -97,13 +101,6 @@ function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): o
       throw error;
     }
   };
-}
-
-function outOfOrder(url: URL, status: number): AuthorizationError {
-  return new AuthorizationError("temporarily_unavailable", `The authorization server ${url.host} returned ${status}`, {
-    hint: "This is a problem of the server. Try again later.",
-    passing: true,
-  });
 }
 
 const MAX_TEXT_LENGTH = 300;

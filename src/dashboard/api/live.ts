@@ -101,7 +101,8 @@ export function startLive(of: Environment): () => void {
       }
       if (stopped) return;
       liveState.value = "reconnecting";
-      await pause(RETRY_MILLISECONDS[Math.min(failures, RETRY_MILLISECONDS.length - 1)]!);
+      const pause = RETRY_MILLISECONDS[Math.min(failures, RETRY_MILLISECONDS.length - 1)]!;
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   };
 
@@ -125,12 +126,6 @@ function fieldsOf(message: string): { name?: string | undefined; id?: string | u
     if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 2));
   }
   return { name: fields.get("event"), id: fields.get("id"), data: fields.get("data") };
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }
 
 function visible(): Promise<void> {

@@ -137,18 +137,15 @@ async function refresh(entry: Entry): Promise<void> {
   if (entry.isOutdated) refreshSoon(entry);
 }
 
-/** Returns true for statistics of a day or more, which cost more to count and change less. */
-function isLongRange({ path }: Entry): boolean {
-  return /[?&]minutes=\d{4}/.test(path);
-}
-
 function refreshSoon(entry: Entry): void {
   if (entry.users.size === 0 || entry.timer !== undefined) return;
   if (entry.isReading) {
     entry.isOutdated = true;
     return;
   }
-  const pause = isLongRange(entry) ? STATISTICS_MILLISECONDS : MIN_PAUSE_MILLISECONDS;
+  // Statistics of a day or more cost more to count, and change less.
+  const isLongRange = /[?&]minutes=\d{4}/.test(entry.path);
+  const pause = isLongRange ? STATISTICS_MILLISECONDS : MIN_PAUSE_MILLISECONDS;
   const wait = Math.max(0, entry.startedAt + pause - Date.now());
   entry.timer = setTimeout(() => {
     entry.timer = undefined;

@@ -112,7 +112,7 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
     if (PROBLEM.has(word) && entry.page === PROBLEMS_PAGE) score += PROBLEM_PAGE;
     else if (!PROBLEM.has(word) && found.every((points) => points === 0)) return 0;
     score += found.reduce((sum, points) => sum + points, 0);
-    if (word.startsWith("-") && isCommand(entry)) score += REFERENCE;
+    if (word.startsWith("-") && entry.url.startsWith("commands-")) score += REFERENCE;
     if (word.includes("/") && entry.url.startsWith("/docs")) score += REFERENCE;
     if (word.includes("_") && entry.url.startsWith("errors.")) score += REFERENCE;
     if (word.startsWith("service_") && entry.title === "Environment variables") score += REFERENCE;
@@ -132,11 +132,8 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
 }
 
 function phraseOf(words: readonly string[]): RegExp {
-  return new RegExp(`\\b${words.map(escaped).join(String.raw`\b(?:\W+\w+)?\W+`)}`, "i");
-}
-
-function escaped(word: string): string {
-  return word.replaceAll(/[^\p{L}\p{N}]/gu, String.raw`\$&`);
+  const escaped = words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, String.raw`\$&`));
+  return new RegExp(`\\b${escaped.join(String.raw`\b(?:\W+\w+)?\W+`)}`, "i");
 }
 
 function pointsOf(word: string, text: string, [whole, start, ending]: readonly [number, number, number]): number {
@@ -167,8 +164,4 @@ export function positionsOf(word: string, text: string): number[] {
     if (!/[\p{L}\p{N}]/u.test(lower[at - 1] ?? "")) positions.push(at);
   }
   return positions;
-}
-
-function isCommand({ url }: Entry): boolean {
-  return url.startsWith("commands-");
 }

@@ -114,13 +114,11 @@ function globalsIn(before: readonly string[], { globals }: Context): GlobalOptio
 
 /** Returns the flags that can still follow. A flag that takes a single value can occur once. */
 function flags(root: Command, { command, given }: Position): Suggestion[] {
-  const open = optionsOf(command, root).filter((option) => !given.has(option) || mayRepeat(option));
+  const open = optionsOf(command, root).filter(
+    (option) => !given.has(option) || option.variadic || Array.isArray(option.defaultValue),
+  );
   const named = open.map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
   return [...named, { value: "--help", description: "Show help" }];
-}
-
-function mayRepeat(option: Option): boolean {
-  return option.variadic || Array.isArray(option.defaultValue);
 }
 
 /** Shells pass words as they were typed. */

@@ -67,16 +67,13 @@ export class PlatformProcess {
   }
 }
 
-/** The CLI's own reads would hide the app's requests. */
-function isOwnRead({ event, client, method, status = 0 }: ServeRecord): boolean {
-  return event === "request" && client !== undefined && method === "GET" && status < 400;
-}
-
 function print(record: ServeRecord, line: string, context: Context): void {
   const { output } = context;
   if (output.json) return output.line(line);
   const { event, level, time: _time, message, ...fields } = record;
-  if (isOwnRead(record)) return;
+  const { client, method, status = 0 } = record;
+  // The CLI's own reads would hide the app's requests.
+  if (event === "request" && client !== undefined && method === "GET" && status < 400) return;
   // The listener's own lines say that it is connected.
   if (event === "request" || event === "delivery") {
     const activity = record as unknown as Parameters<typeof activityLine>[0];

@@ -23,7 +23,7 @@ const EXAMPLE_ID = "flt_4Vf8aTqz0bKm2sNw9XyRcd";
 
 const COLUMNS: Column<Fault>[] = [
   ID,
-  { label: "Request", text: requestOf },
+  { label: "Request", text: ({ match: { method, path } }) => (method === null ? path : `${method} ${path}`) },
   { label: "Effect", text: describeEffect },
   { label: "Rate", text: ({ rate }) => String(rate) },
   { label: "Injected", text: ({ injected, times }) => (times === null ? String(injected) : `${injected} of ${times}`) },
@@ -238,10 +238,6 @@ function effectOf(flags: AddFlags): Pick<FaultCreate, "effect" | "status" | "del
   if (effect === undefined) throw new UsageError("No effect specified", { hint: `Pass one of ${EFFECT_FLAGS}.` });
   if (second !== undefined) throw new UsageError("A fault has one effect", { hint: `Pass one of ${EFFECT_FLAGS}.` });
   return effect;
-}
-
-function requestOf({ match }: Fault): string {
-  return match.method === null ? match.path : `${match.method} ${match.path}`;
 }
 
 function describeEffect({ effect, status, delay_ms: delay }: Fault): string {

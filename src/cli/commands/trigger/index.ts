@@ -97,7 +97,10 @@ async function dispatch(
 ): Promise<void> {
   if (list) return await listTypes(context);
   if (type === undefined && flags.fixture === undefined) {
-    if (context.interactive) return await dispatch(context, await askForType(context), flags);
+    if (context.interactive) {
+      const question = { message: "Event type (type to search)", flag: "the event type", choices: EVENT_TYPES };
+      return await dispatch(context, await context.prompts.one(question), flags);
+    }
     throw new UsageError("No event type specified", { hint: "To list them: service trigger --list" });
   }
   if (type !== undefined && flags.fixture !== undefined) {
@@ -108,10 +111,6 @@ async function dispatch(
   const known = type === undefined ? undefined : parseEventType(type);
   const { runTrigger } = await import("./run.ts");
   await runTrigger(known, flags, context);
-}
-
-function askForType({ prompts }: Context): Promise<string> {
-  return prompts.one({ message: "Event type (type to search)", flag: "the event type", choices: EVENT_TYPES });
 }
 
 /** Parses `50`, `50/s` or `600/m` to a number per second. */

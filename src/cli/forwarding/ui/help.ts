@@ -37,7 +37,7 @@ export function helpOf(feed: Feed, width: number, hasLog: boolean): Span[][] {
   const keys = keysOf(signature).filter(([key]) => offers(feed, key) && (hasLog || key !== "tab"));
   const lines: Span[][] = [
     [["Keys", "strong"]],
-    ...keys.flatMap(([key, text]) => labelled([key.padEnd(LABEL_WIDTH), "accent"], feed.runnable(text), width)),
+    ...keys.map(([key, text]): Span[] => [[key.padEnd(LABEL_WIDTH), "accent"], [feed.runnable(text)]]),
     [],
     ...sessionLines(feed),
     [],
@@ -45,11 +45,6 @@ export function helpOf(feed: Feed, width: number, hasLog: boolean): Span[][] {
     ...wrapWords(`${LIMITS} ${feed.runnable(feed.archive)}`, width).map((line): Span[] => [[line]]),
   ];
   return lines.flatMap((line) => wrapLine(line, width, LABEL_WIDTH));
-}
-
-function labelled(label: Span, text: string, width: number): Span[][] {
-  const lines = wrapWords(text, width - LABEL_WIDTH);
-  return lines.map((line, at) => [at === 0 ? label : [" ".repeat(LABEL_WIDTH)], [line]]);
 }
 
 const LABEL_WIDTH = 11;

@@ -139,11 +139,12 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   const { output } = context;
   const { endpoint, idempotencyKey, forwardTo } = flags;
   const body: EventReplay = endpoint === undefined ? {} : { endpoint };
-  const replay = () => callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
-  const { replayed, response, failure } = await forwarding(
-    { target: forwardTo, id, replay, countOf: () => 1 },
-    context,
-  );
+  let replayed!: Replay;
+  const replay = async () => {
+    replayed = await callVerb<Replay>(context, EVENTS, { id, verb: "replay", body, idempotencyKey });
+    return 1;
+  };
+  const { response, failure } = await forwarding({ target: forwardTo, id, replay }, context);
   const recipients = recipientsOf(replayed);
   // The response of a replay has no ID of its own, but its deliveries do.
   if (output.quiet && !output.json) {
@@ -166,19 +167,22 @@ async function runReplays(flags: ReplayFlags, context: Context): Promise<void> {
   const filters = { ...(failed === true && { status: "failed" as const }), ...(missed === true && { missed }) };
   const path = `${EVENTS.path}/replay`;
   const replay = () => runBulk({ kind: "event", path, verb: "Replay", filters, flags }, context);
-  const { response, failure } = await forwarding({ target: forwardTo, replay, countOf: (done) => done }, context);
+  const { response, failure } = await forwarding({ target: forwardTo, replay }, context);
   if (response !== undefined) context.output.notice(response);
   if (failure !== undefined) throw failure;
 }
 
 /** Replays, and with a target forwards what is replayed. */
-async function forwarding<Result>(
-  { target, ...replays }: Omit<Replays<Result>, "target"> & { target: string | undefined },
+async function forwarding(
+  { target, ...replays }: Omit<Replays, "target"> & { target: string | undefined },
   context: Context,
-): Promise<{ replayed: Result } & Responses> {
-  if (target === undefined || context.globals.dryRun) return { replayed: await replays.replay() };
-  const { forwardReplays } = await import("../forwarding/forward-replay.ts");
-  return await forwardReplays({ target, ...replays }, context);
+): Promise<Responses> {
+  if (target !== undefined && !context.globals.dryRun) {
+    const { forwardReplays } = await import("../forwarding/forward-replay.ts");
+    return await forwardReplays({ target, ...replays }, context);
+  }
+  await replays.replay();
+  return {};
 }
 
 function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay): string {

@@ -10,15 +10,13 @@ import { readForwardingOptions } from "./options.ts";
 import { accessPlatform, listenBriefly } from "./platform-access.ts";
 
 /** What is replayed, and where it is forwarded. */
-export interface Replays<Result> {
+export interface Replays {
   /** `--forward-to` */
   target: string;
   /** The event, if it is only one. */
   id?: string;
-  /** Starts the replays. Called once the platform would send them here. */
-  replay: () => Promise<Result>;
-  /** Returns how many events are replayed. */
-  countOf: (result: Result) => number;
+  /** Starts the replays, and resolves with their number. Called once the platform would send them here. */
+  replay: () => Promise<number>;
 }
 
 /** What the application responded. */
@@ -28,17 +26,14 @@ export interface Responses {
 }
 
 /**
- * Replays events while it listens, and forwards them to an application on this machine. Resolves with the result of
- * `replay`, and with the responses in words or how many events the application did not accept.
+ * Replays events while it listens, and forwards them to an application on this machine. Resolves with the responses in
+ * words, or with how many events the application did not accept.
  */
-export async function forwardReplays<Result>(
-  { target, id, replay, countOf }: Replays<Result>,
-  context: Context,
-): Promise<{ replayed: Result } & Responses> {
+export async function forwardReplays({ target, id, replay }: Replays, context: Context): Promise<Responses> {
   const { signal } = context;
   const { options } = readForwardingOptions({ forwardTo: target }, context);
   const platform = await accessPlatform(context);
-  let replaying: Promise<Result> | undefined;
+  let replaying: Promise<number> | undefined;
   let expected = Infinity;
   const outcomes: ForwardedReport[] = [];
   const filter = (event: { id: string }, isReplay: boolean): boolean => isReplay && (id ?? event.id) === event.id;
@@ -49,8 +44,8 @@ export async function forwardReplays<Result>(
     const stopIfOver = (): void => void (outcomes.length >= expected && stop());
     if (report.event === "ready") {
       replaying = replay();
-      replaying.then((result) => {
-        expected = countOf(result);
+      replaying.then((count) => {
+        expected = count;
         stopIfOver();
       }, stop);
     }
@@ -58,9 +53,8 @@ export async function forwardReplays<Result>(
     outcomes.push(report);
     stopIfOver();
   });
-  const replayed = await replaying;
-  if (replayed === undefined || outcomes.length < expected) throw signal.reason;
-  return { replayed, ...summaryOf(outcomes) };
+  if ((await replaying) === undefined || outcomes.length < expected) throw signal.reason;
+  return summaryOf(outcomes);
 }
 
 function summaryOf(outcomes: readonly ForwardedReport[]): Responses {

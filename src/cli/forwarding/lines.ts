@@ -47,19 +47,15 @@ export function linesOf(report: Report, context: LineContext): string[] {
     case "duplicate":
       return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} duplicate dropped`)}`];
     case "hint":
-      return indented(report.message, context.layout).map((line, i) => (i === 0 ? hinted(line, styles) : line));
+      return hintLines(report.message, context);
     case "summary":
       return summaryLines(report, context);
   }
 }
 
 /** Says, once, that the platform cannot be reached yet. */
-export function waitingLines(
-  { reason }: Extract<Report, { event: "lost" | "retrying" }>,
-  context: LineContext,
-): string[] {
-  const text = `waiting for the platform: ${reason.message.replace(/\.$/, "")}`;
-  return notice("… wait", "warn", text, context);
+export function waitingLines(reason: string, context: LineContext): string[] {
+  return notice("… wait", "warn", `waiting for the platform: ${reason.replace(/\.$/, "")}`, context);
 }
 
 /** Returns true for the last attempt of a delivery that failed. */
@@ -145,7 +141,7 @@ function receivedLines(report: ReceivedReport, context: LineContext): string[] {
   return [line, ...indented(`signature invalid: ${verified.message}`, layout).map((text) => styles.bad(text))];
 }
 
-function hintLines({ hint }: ForwardedReport, { styles, layout }: LineContext): string[] {
+function hintLines(hint: string | undefined, { styles, layout }: LineContext): string[] {
   if (hint === undefined) return [];
   const [first = "", ...rest] = indented(`hint ${hint}`, layout);
   return [first.replace("hint", styles.accent("hint")), ...rest];
@@ -176,7 +172,7 @@ export function recordOf(report: ReceivedReport | ForwardedReport, now: number):
 
 function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
   const { styles, layout, setup } = context;
-  if (setup.isSplit) return hintLines(report, context);
+  if (setup.isSplit) return hintLines(report.hint, context);
   const { status, failure, excerpt, retryInMs } = report;
   const forgery = acceptedForgery(report);
   const lines = [eventLine("←", columnOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
@@ -185,7 +181,7 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
     lines.push(...excerptLines(excerpt, layout).map((line) => styles.dim(line)));
   }
   if (forgery !== undefined) lines.push(...indented(forgery, layout).map((line) => styles.bad(line)));
-  lines.push(...hintLines(report, context));
+  lines.push(...hintLines(report.hint, context));
   if (retryInMs !== undefined) lines.push(...indented(`retrying in ${formatDuration(retryInMs)}`, layout));
   return lines;
 }
@@ -247,11 +243,6 @@ function notice(label: string, style: keyof Styles, text: string, { styles, layo
   const [first = "", ...rest] = indented(mark + text, layout);
   const time = styles.dim(clockTime(now)) + (layout.narrow ? "" : " ");
   return [`${time} ${first.trimStart().replace(label, (found) => styles[style](found))}`, ...rest];
-}
-
-function hinted(line: string, styles: Styles): string {
-  const text = line.trimStart();
-  return `${line.slice(0, line.length - text.length)}${styles.accent("hint")} ${text}`;
 }
 
 /** The account, at the end. */

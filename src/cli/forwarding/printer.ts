@@ -103,7 +103,7 @@ function rendererOf(
     if (!isReady && (report.event === "lost" || report.event === "retrying")) {
       if (isWaiting) return [];
       isWaiting = true;
-      return waitingLines(report, line);
+      return waitingLines(report.reason.message, line);
     }
     if (report.event === "joined" && isShared) return [];
     if ("others" in report) isShared = report.others > 0;

@@ -1,8 +1,7 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
-import type { Styles } from "../terminal/styles.ts";
-import type { Column, ResourceView, ViewContext } from "../terminal/view.ts";
+import type { Column, ResourceView } from "../terminal/view.ts";
 import { ageOf, CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, timeWithAge } from "./columns.ts";
 import { withSecret } from "./show-secret.ts";
 import { resourceFor } from "./resource.ts";
@@ -31,16 +30,12 @@ const HEADERS: Column<WebhookEndpoint> = { label: "Headers", text: ({ header_nam
 const { status: STATUS, url, ...FIELDS } = fieldColumns<WebhookEndpoint>("webhook_endpoint", { events: EVENTS });
 const URL: Column<WebhookEndpoint> = { ...url!, shrinks: "middle" };
 
-const SECRET_CREATED: Column<WebhookEndpoint> = {
+const secretCreated = (write: typeof ageOf): Column<WebhookEndpoint> => ({
   label: "Secret created",
-  text: (endpoint, view) => ageOf(endpoint.secret_created, view) + adviceOn(endpoint, view),
-  styleOf: styleOfAge,
-};
-const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
-  label: "Secret created",
-  text: (endpoint, view) => timeWithAge(endpoint.secret_created, view) + adviceOn(endpoint, view),
-  styleOf: styleOfAge,
-};
+  text: (endpoint, view) =>
+    write(endpoint.secret_created, view) + (view.terminal && isSecretOld(endpoint, view.now) ? ROTATE_IT : ""),
+  styleOf: (text) => (text.includes(ROTATE_IT) ? "warn" : undefined),
+});
 const OLD_SECRET: Column<WebhookEndpoint> = {
   label: "Old secret until",
   text: ({ previous_secret_until: until }) => until ?? "",
@@ -51,14 +46,6 @@ export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): b
   return now - Date.parse(secret_created) > LIMITS.secretAgeDays * DAY_MILLISECONDS;
 }
 
-function adviceOn(endpoint: WebhookEndpoint, { terminal, now }: ViewContext): string {
-  return terminal && isSecretOld(endpoint, now) ? ROTATE_IT : "";
-}
-
-function styleOfAge(text: string): keyof Styles | undefined {
-  return text.includes(ROTATE_IT) ? "warn" : undefined;
-}
-
 export const ENDPOINTS = resourceFor<WebhookEndpoint>("webhook_endpoint", {
   fields: memberNamesOf("WebhookEndpoint"),
   columns: [
@@ -66,7 +53,7 @@ export const ENDPOINTS = resourceFor<WebhookEndpoint>("webhook_endpoint", {
     STATUS!,
     URL,
     { ...EVENTS, shrinks: true, optional: true },
-    { ...SECRET_CREATED, optional: true },
+    { ...secretCreated(ageOf), optional: true },
     { ...FIELDS["description"]!, shrinks: true, optional: true },
     CREATED,
   ],
@@ -78,7 +65,7 @@ export const ENDPOINTS = resourceFor<WebhookEndpoint>("webhook_endpoint", {
     URL,
     ...Object.values(FIELDS),
     HEADERS,
-    SECRET_CREATED_AT,
+    secretCreated(timeWithAge),
     OLD_SECRET,
     ENVIRONMENT,
     CREATED_AT,

@@ -20,7 +20,8 @@ export function identityView(more: readonly (readonly [label: string, text: stri
       ...added,
       {
         label: "Credential",
-        text: ({ credential }) => `${KINDS[credential.kind]} ${credential.prefix}…${credential.last4}`,
+        text: ({ credential: { kind, prefix, last4 } }) =>
+          `${kind === "session" ? "dashboard session" : kind.replace("_", " ")} ${prefix}…${last4}`,
       },
       {
         label: "Scopes",
@@ -29,10 +30,3 @@ export function identityView(more: readonly (readonly [label: string, text: stri
     ],
   };
 }
-
-const KINDS: Readonly<Record<Identity["credential"]["kind"], string>> = {
-  secret_key: "secret key",
-  restricted_key: "restricted key",
-  access_token: "access token",
-  session: "dashboard session",
-};

@@ -20,10 +20,6 @@ import { listAndPage } from "./list-page.tsx";
 
 export const Apps = listAndPage(AppList, AppDetail);
 
-function typeOf({ public: isPublic }: OAuthApp): string {
-  return isPublic ? "Public" : "Confidential";
-}
-
 function AppList() {
   const pages = usePages<OAuthApp>("/v1/oauth_apps", {}, { limit: 100 });
   const [fresh, setFresh] = useState<OAuthApp>();
@@ -63,7 +59,7 @@ function AppList() {
             isLong: true,
             cell: ({ id, name }) => <Link href={hrefOf("apps", id)}>{name}</Link>,
           },
-          { label: "Type", cell: typeOf },
+          { label: "Type", cell: ({ public: isPublic }) => (isPublic ? "Public" : "Confidential") },
           { label: "Client ID", from: "desktop", cell: ({ client_id: client }) => <Id id={client} /> },
           {
             label: "Sends users back to",

@@ -48,10 +48,7 @@ const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number],
 ];
 const RESPONSES = [
   ["", "All"],
-  ["2xx", "2xx"],
-  ["3xx", "3xx"],
-  ["4xx", "4xx"],
-  ["5xx", "5xx"],
+  ...["2xx", "3xx", "4xx", "5xx"].map((code) => [code, code] as const),
   ["none", "No response"],
 ] as const;
 

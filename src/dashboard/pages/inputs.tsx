@@ -45,7 +45,7 @@ export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<s
     case "checkbox":
       return value === true;
     case "datetime-local":
-      return inLocalTime((value ?? null) as string | null);
+      return value == null ? "" : localIso(value as string).slice(0, 16);
     case "amount":
       return value === undefined ? "" : typedAmount(value as number, item!["currency"] as string);
     default:
@@ -90,11 +90,6 @@ function headersOf(text: string): Record<string, string | null> {
       return colon === -1 ? [line.trim(), null] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
     }),
   );
-}
-
-/** Returns a time as an input of type `datetime-local` takes it. */
-function inLocalTime(time: string | null): string {
-  return time === null ? "" : localIso(time).slice(0, 16);
 }
 
 /** Returns a local time in UTC. The platform reports a year of more than four digits. */
@@ -149,7 +144,8 @@ function Input(props: {
   const { label, about, hint, type, required = false, choices } = field;
   const input = inputOf(field);
   const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
-  const text = {
+  const advice = type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint;
+  const shared = {
     label,
     name,
     value: value as string,
@@ -157,16 +153,8 @@ function Input(props: {
     error,
     required,
     placeholder: type === "text" ? "" : placeholderOf(field),
+    hint: type === "url" && LOCAL_URL.test(value as string) ? <LocalHint /> : advice,
   };
-  const shared =
-    type === "url" && LOCAL_URL.test(value as string)
-      ? { ...text, hint: <LocalHint /> }
-      : hint === undefined
-        ? text
-        : {
-            ...text,
-            hint: type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint,
-          };
   const of = OBJECT_KINDS.find((kind) => kind === field.of);
   if (of !== undefined) return <ObjectField of={of} {...shared} />;
   if (choices !== undefined) {

@@ -190,15 +190,8 @@ async function runGet(context: Context, id: string): Promise<void> {
 
 /** Returns the line of one attempt in a pipe: number, time, status, duration in milliseconds, error, response. */
 function attemptRecord({ at, status_code, duration_ms, error, response_excerpt }: Attempt, number: number): string {
-  const values = [
-    number,
-    at,
-    status_code ?? "",
-    duration_ms,
-    printable(error ?? ""),
-    printable(response_excerpt ?? ""),
-  ];
-  return ["attempt", ...values].join("\t");
+  const texts = [error, response_excerpt].map((text) => printable(text ?? ""));
+  return ["attempt", number, at, status_code ?? "", duration_ms, ...texts].join("\t");
 }
 
 /** Maximum number of lines of a response body; `--json` has all of it. */

@@ -107,15 +107,15 @@ async function step<Value>(
   command: string,
   work: () => Promise<{ detail: string; value: Value }>,
 ): Promise<Value> {
-  const shown = reporter.begin(title, command);
+  const end = reporter.begin(title, command);
   const limit = AbortSignal.timeout(STEP_SECONDS * 1000);
   try {
     const { detail, value } = await orAborted(work(), AbortSignal.any([context.signal, limit]));
-    shown.done(detail);
+    end(true, detail);
     return value;
   } catch (error) {
     if (error instanceof InterruptedError) throw error;
-    shown.failed(error === limit.reason ? `Timed out after ${STEP_SECONDS} s` : (error as Error).message);
+    end(false, error === limit.reason ? `Timed out after ${STEP_SECONDS} s` : (error as Error).message);
     throw new SilentExit(1);
   }
 }
@@ -177,15 +177,12 @@ type StepReporter = ReturnType<typeof humanReporter>;
 const TITLE_WIDTH = 10;
 
 function jsonReporter({ output }: Context): StepReporter {
+  const print = (record: object): void => output.line(JSON.stringify(record));
   return {
-    begin: (title, command) => ({
-      done: (detail) => output.line(JSON.stringify({ event: "step", step: title, command, ok: true, detail })),
-      failed: (why) => output.line(JSON.stringify({ event: "step", step: title, command, ok: false, detail: why })),
-    }),
-    delivered: (event) => output.line(JSON.stringify({ event: "delivered", verified: true, payload: event })),
-    stayOpen: ({ baseUrl, signInUrl }) =>
-      output.line(JSON.stringify({ event: "open", base_url: baseUrl, sign_in_url: signInUrl })),
-    arrived: (event) => output.line(JSON.stringify({ event: "arrived", verified: true, payload: event })),
+    begin: (title, command) => (ok, detail) => print({ event: "step", step: title, command, ok, detail }),
+    delivered: (event) => print({ event: "delivered", verified: true, payload: event }),
+    stayOpen: ({ baseUrl, signInUrl }) => print({ event: "open", base_url: baseUrl, sign_in_url: signInUrl }),
+    arrived: (event) => print({ event: "arrived", verified: true, payload: event }),
   };
 }
 
@@ -201,10 +198,8 @@ function humanReporter({ output, stdout }: Context) {
   return {
     begin(title: string, command: string) {
       output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${output.runnable(command)}`);
-      return {
-        done: (detail: string) => output.line(`${indent}${styles.good("✓")} ${words(detail)}\n`),
-        failed: (why: string) => output.line(`${indent}${styles.bad("✗")} ${words(why)}\n`),
-      };
+      return (ok: boolean, detail: string) =>
+        output.line(`${indent}${ok ? styles.good("✓") : styles.bad("✗")} ${words(detail)}\n`);
     },
     delivered(event: WebhookEvent) {
       const json = JSON.stringify(event, null, 2).replaceAll("\n", `\n${indent}`);

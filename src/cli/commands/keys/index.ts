@@ -17,7 +17,10 @@ const KEY: Column<ApiKey> = { label: "Key", text: ({ prefix, last4 }) => `${pref
 
 const STATE: Column<ApiKey> = {
   label: "State",
-  text: (key, { now }) => stateOf(key, now),
+  text({ revoked_at, expires_at }, { now }) {
+    if (revoked_at !== null) return "revoked";
+    return expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "active";
+  },
   styleOf: (text) => (text === "active" ? "good" : "dim"),
 };
 
@@ -31,15 +34,10 @@ const SCOPE_COUNT: Column<ApiKey> = {
 };
 const ADDRESSES: Column<ApiKey> = { label: "Addresses", text: ({ ip_allowlist }) => ip_allowlist.join(" ") || "any" };
 /** When a key was used is a fact of the real world; the sandbox's time may be ahead. */
-const inRealTime = (view: ViewContext) => ({ ...view, now: Date.now() });
-const LAST_USED: Column<ApiKey> = {
+const lastUsed = (write: typeof ageOf): Column<ApiKey> => ({
   label: "Last used",
-  text: ({ last_used }, view) => (last_used === null ? never(view) : ageOf(last_used, inRealTime(view))),
-};
-const LAST_USED_AT: Column<ApiKey> = {
-  label: "Last used",
-  text: ({ last_used }, view) => (last_used === null ? never(view) : timeWithAge(last_used, inRealTime(view))),
-};
+  text: ({ last_used }, view) => (last_used === null ? never(view) : write(last_used, { ...view, now: Date.now() })),
+});
 const EXPIRES: Column<ApiKey> = {
   label: "Expires",
   text: ({ expires_at }, view) => {
@@ -70,7 +68,7 @@ const KEYS = resourceFor<ApiKey>("api_key", {
     { ...KEY, optional: true },
     STATE,
     { ...SCOPE_COUNT, optional: true },
-    { ...LAST_USED, optional: true },
+    { ...lastUsed(ageOf), optional: true },
     CREATED,
   ],
   details: [
@@ -79,18 +77,13 @@ const KEYS = resourceFor<ApiKey>("api_key", {
     KEY,
     STATE,
     ...Object.values(FIELDS),
-    LAST_USED_AT,
+    lastUsed(timeWithAge),
     REVOKED,
     ENVIRONMENT,
     CREATED_AT,
     CREATED_BY,
   ],
 });
-
-function stateOf({ revoked_at, expires_at }: ApiKey, now: number): "active" | "revoked" | "expired" {
-  if (revoked_at !== null) return "revoked";
-  return expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "active";
-}
 
 function never({ terminal }: ViewContext): string {
   return terminal ? "never" : "";

@@ -36,7 +36,10 @@ function linesOf(row: Row, awaited: Waiting | undefined): Line[] {
     ...row.explanation,
     labelled(row.copy === undefined ? "Received" : "Sent", [`${clockTime(at)}${pathOf(row)}`]),
     ...(row.copy === undefined ? signatureLines(event) : []),
-    ...earlierLines(row),
+    ...row.earlier.map(({ at, number, status, failure, durationMs }) => {
+      const result = `${status ?? labelOfFailure(failure)} in ${formatDuration(durationMs)}`;
+      return labelled(`Attempt ${number}`, [`${clockTime(at)}  ${result}`]);
+    }),
   ];
   if (outcome !== undefined) lines.push(...resultLines(row, outcome, awaited));
   else if (isForwarded) lines.push([["No response yet", "dim"]]);
@@ -59,14 +62,6 @@ function signatureLines({ verified }: Row["event"]): Line[] {
   if (verified === true) return [labelled("Signature", ["valid", "good"])];
   const problem = verified.code === "header_missing" ? "missing" : "invalid";
   return [labelled("Signature", [`${problem}: ${printable(verified.message)}`, "bad"])];
-}
-
-function earlierLines({ earlier }: Row): Line[] {
-  return earlier.map(({ at, number, status, failure, durationMs }) =>
-    labelled(`Attempt ${number}`, [
-      `${clockTime(at)}  ${status ?? labelOfFailure(failure)} in ${formatDuration(durationMs)}`,
-    ]),
-  );
 }
 
 function labelled(label: string, ...spans: Line): Line {
@@ -96,30 +91,22 @@ function requestLines({ event, outcome }: Row): Line[] {
   ];
   const url: Line[] = outcome === undefined ? [] : [[[`POST ${outcome.url.href}`]]];
   const headers = headerPairs(outcome?.headers ?? event.headers ?? []);
-  const space = headers.length === 0 ? [] : [[]];
-  return [
-    title,
-    ...url,
-    ...headers.map(([name, value]) => headerLine(name, value)),
-    ...space,
-    ...bodyLines(event.body),
-  ];
+  return [title, ...url, ...headerLines(headers), ...bodyLines(event.body)];
 }
 
 function responseLines({ status, excerpt, responseHeaders }: ForwardedReport): Line[] {
   if (status === undefined && excerpt === "") return [];
-  const headers = [...(responseHeaders ?? [])].map(([name, value]) => headerLine(name, value));
   const title: Line = [["Response", "strong"], [status === undefined ? "" : ` ${status}`]];
   const body = excerpt === "" ? [[["(empty body)", "dim"] as const]] : bodyLines(excerpt);
   const isCut = Buffer.byteLength(excerpt) >= LIMITS.deliveryExcerptBytes - 3;
-  const rest: Line[] = isCut
-    ? [[[`… only the first ${LIMITS.deliveryExcerptBytes / 1024} KiB are stored`, "dim"]]]
-    : [];
-  return [title, ...headers, ...(headers.length === 0 ? [] : [[]]), ...body, ...rest];
+  const rest = `… only the first ${LIMITS.deliveryExcerptBytes / 1024} KiB are stored`;
+  return [title, ...headerLines([...(responseHeaders ?? [])]), ...body, ...(isCut ? [[[rest, "dim"] as const]] : [])];
 }
 
-function headerLine(name: string, value: string): Line {
-  return [[`${printable(name)}: `, "dim"], [printable(value)]];
+/** The headers, and an empty line after them. */
+function headerLines(headers: readonly (readonly [name: string, value: string])[]): Line[] {
+  const lines = headers.map(([name, value]): Line => [[`${printable(name)}: `, "dim"], [printable(value)]]);
+  return lines.length === 0 ? [] : [...lines, []];
 }
 
 /** JSON is indented; other text keeps its lines. */

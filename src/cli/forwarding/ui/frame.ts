@@ -178,11 +178,13 @@ function messageLines(model: Model, rows: number): Line[] {
   const { typing, filter, message, selected, view, size, clock, paused, lost, awaited, question } = model;
   const { columns } = size;
   const sentence = (text: string, style: Span[1]) => sentenceLines(text, style, columns, rows);
-  if (typing)
+  if (typing) {
+    const problem = filterProblem(filter);
     return [
       [[" Filter: ", "accent"], [`${printable(filter)}_`], ["  enter keep  esc cancel", "dim"]],
-      filterHint(filter),
+      [[` ${problem ?? FILTER_SYNTAX}`, problem === undefined ? "dim" : "warn"]],
     ];
+  }
   if (question !== undefined) return sentence(`${question.text}: ${question.keys.join(", ")}.`, "bad");
   if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style);
   if (lost !== undefined) return sentence(`Lost: ${lost.reason}. Missed events follow after reconnecting.`, "warn");
@@ -191,12 +193,6 @@ function messageLines(model: Model, rows: number): Line[] {
   }
   if (awaited !== undefined) return sentence(`Events wait until ${awaited.waiting}.`, "dim");
   return sentence(view === "list" && selected !== undefined ? failureOf(selected) : "", "dim");
-}
-
-/** Renders the mistake in a filter, or its syntax. */
-function filterHint(filter: string): Line {
-  const problem = filterProblem(filter);
-  return [[` ${problem ?? FILTER_SYNTAX}`, problem === undefined ? "dim" : "warn"]];
 }
 
 function sentenceLines(text: string, style: Span[1], columns: number, rows: number): Line[] {

@@ -266,12 +266,13 @@ function KeyDetail({ id }: { id: string }) {
               </p>
               <p class="evidence">
                 <KeyHint of={key} />
-                {clockOffset.value > 0 && ` · ${sandboxTimes()}`}
+                {clockOffset.value > 0 &&
+                  ` · Times are on the test clock, ${duration(clockOffset.value / 1000)} ahead of real time.`}
               </p>
             </section>
             <Facts
               rows={[
-                ["Permissions", scopesOf(key)],
+                ["Permissions", key.scopes.length === SCOPES.length ? "Full access" : key.scopes.join(", ")],
                 ["IP allowlist", key.ip_allowlist.length === 0 ? "Any address" : key.ip_allowlist.join(", ")],
                 ["Created by", <Creator id={key.created_by} users={users} />],
                 ["Created", <Time at={key.created} />],
@@ -320,28 +321,14 @@ function revocationNote({ revoked_reason: reason }: ApiKey): string {
   return found === undefined ? "location unknown" : `found at ${found}`;
 }
 
-/** Keys belong to an environment, which decides when they expire. */
-function sandboxTimes(): string | undefined {
-  const { value: offset } = clockOffset;
-  return offset > 0 ? `Times are on the test clock, ${duration(offset / 1000)} ahead of real time.` : undefined;
-}
-
 function lastUsed(): string {
   return clockOffset.value > 0 ? "Last used (real time)" : "Last used";
-}
-
-function scopesOf({ scopes }: ApiKey): string {
-  return scopes.length === SCOPES.length ? "Full access" : scopes.join(", ");
 }
 
 /** Returns the permissions of a key in a few words. */
 function summaryOf({ scopes }: ApiKey): string {
   if (scopes.length === SCOPES.length) return "Full access";
-  const count = (end: string) => scopes.filter((scope) => scope.endsWith(end)).length;
-  const parts = [
-    [count(":read"), "read"],
-    [count(":write"), "write"],
-  ] as const;
+  const count = (end: string) => scopes.filter((scope) => scope.endsWith(`:${end}`)).length;
   if (scopes.length <= 2) return scopes.join(", ");
-  return parts.flatMap(([number, name]) => (number === 0 ? [] : [`${number} ${name}`])).join(", ");
+  return ["read", "write"].flatMap((end) => (count(end) === 0 ? [] : [`${count(end)} ${end}`])).join(", ");
 }

@@ -1,5 +1,4 @@
 import { relative, resolve, sep } from "node:path";
-import type { CredentialKind } from "../../../../contract/credentials.ts";
 import { counted } from "../../../../contract/words.ts";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError } from "../../../errors.ts";
@@ -128,14 +127,6 @@ function toEntry({ path, line, commit, kind, environment, secret }: Finding, out
   };
 }
 
-const KINDS: Readonly<Record<CredentialKind, string>> = {
-  secret_key: "secret key",
-  restricted_key: "restricted key",
-  access_token: "access token",
-  refresh_token: "refresh token",
-  client_secret: "client secret",
-};
-
 const PLACE: Column<FindingEntry> = {
   label: "Place",
   text: ({ commit, path, line }) => `${commit === null ? "" : `${commit} `}${path}${line === null ? "" : `:${line}`}`,
@@ -144,7 +135,7 @@ const PLACE: Column<FindingEntry> = {
 const CREDENTIAL: Column<FindingEntry> = { label: "Credential", text: ({ credential }) => credential };
 const KIND: Column<FindingEntry> = {
   label: "Kind",
-  text: ({ kind, environment }) => (environment === null ? KINDS[kind] : `${environment} ${KINDS[kind]}`),
+  text: ({ kind, environment }) => `${environment ?? ""} ${kind.replace("_", " ")}`.trimStart(),
   styleOf: (_text, { environment }) => (environment === "live" ? "bad" : undefined),
 };
 const OUTCOME: Column<FindingEntry> = { label: "Outcome", text: ({ outcome }) => outcome ?? "", optional: true };

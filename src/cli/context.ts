@@ -58,11 +58,7 @@ export class Context {
     this.output = output;
     this.#io = io;
     this.#input = new Input(io);
-    this.prompts = createPrompts({
-      possible: () => this.interactive,
-      ...io.streams,
-      signal: io.signal,
-    });
+    this.prompts = createPrompts({ possible: () => this.interactive, ...io.streams, signal: io.signal });
   }
 
   /** `animate` is false if a spinner would disturb other output. */
@@ -202,20 +198,17 @@ export class Context {
 
   /** Returns the platform that the project file names. Throws ProjectFileError. */
   project(): Promise<ProjectPlatform | undefined> {
-    this.#project ??= this.#findProject();
-    return this.#project;
+    return (this.#project ??= this.#findProject());
   }
 
   /** Returns the platform's URLs and the credential, which may be missing. */
   connection(): Promise<Connection> {
-    this.#connection ??= this.#openConnection();
-    return this.#connection;
+    return (this.#connection ??= this.#openConnection());
   }
 
   /** Returns the client for the connection. Throws NotSignedInError without a credential. */
   client(): Promise<Client> {
-    this.#client ??= this.#openClient();
-    return this.#client;
+    return (this.#client ??= this.#openClient());
   }
 
   /** Sends one request to the platform. Returns the body of the response. */
@@ -232,8 +225,7 @@ export class Context {
 
   /** Opens a page in the browser. Returns false if it cannot. Print the URL in any case. */
   async openBrowser(url: string): Promise<boolean> {
-    const { openInBrowser } = await import("./browser.ts");
-    return await openInBrowser(url);
+    return await (await import("./browser.ts")).openInBrowser(url);
   }
 
   /** Reads the key of `--api-key-stdin`; typing it is not echoed. */
@@ -245,11 +237,9 @@ export class Context {
    * Returns the credential of a connection, which renews itself if it can expire. Throws NotSignedInError without one.
    */
   credentialsOf(connection: Connection): string | CredentialSource {
+    const { profile, environment } = connection;
     const { value } = requireCredential(connection, this);
-    return credentialSource(this, value, {
-      profile: connection.profile.value,
-      environment: connection.environment,
-    });
+    return credentialSource(this, value, { profile: profile.value, environment });
   }
 
   /**

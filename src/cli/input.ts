@@ -102,8 +102,11 @@ function matching(choices: readonly string[], typed: string): string[] {
   return choices.filter((choice) => words.every((word) => choice.toLowerCase().includes(word)));
 }
 
-/** An answered question has the mark of all that succeeded. */
-const theme = () => ({ prefix: { done: process.getBuiltinModule("node:util").styleText("green", "✓") } });
+/** What every kind of question has. */
+interface Shared {
+  message: string;
+  theme: { prefix: { done: string } };
+}
 
 /** A long choice is not repeated. */
 function chosenInWords(chosen: readonly { short: string }[], all: readonly unknown[]): string {
@@ -112,13 +115,19 @@ function chosenInWords(chosen: readonly { short: string }[], all: readonly unkno
 
 export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions) {
   async function ask<Answer>(
-    { flag }: Question,
-    show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
+    { message, flag }: Question,
+    show: (prompts: typeof inquirer, shared: Shared, context: object) => Promise<Answer>,
   ): Promise<Answer> {
     if (!possible()) throw new UsageError(`${flag} is required without terminal input`);
     const prompts = await import("@inquirer/prompts");
     try {
-      return await show(prompts, { input: stdin(), output: stderr(), signal });
+      // An answered question has the mark of all that succeeded.
+      const done = process.getBuiltinModule("node:util").styleText("green", "✓");
+      return await show(
+        prompts,
+        { message, theme: { prefix: { done } } },
+        { input: stdin(), output: stderr(), signal },
+      );
     } catch (error) {
       if (error instanceof Error && error.name === "ExitPromptError") throw new InterruptedError("SIGINT");
       if (signal.aborted) throw signal.reason;
@@ -128,56 +137,35 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions
 
   return {
     text: (question: Question) =>
-      ask(question, ({ input }, context) =>
-        input(
-          {
-            message: question.message,
-            theme: theme(),
-            ...(question.default === undefined ? {} : { default: question.default }),
-            validate: (text) => question.problemOf?.(text) ?? true,
-          },
-          context,
-        ),
-      ),
+      ask(question, ({ input }, shared, context) => {
+        const { default: standard, problemOf } = question;
+        const given = standard === undefined ? {} : { default: standard };
+        return input({ ...shared, ...given, validate: (text) => problemOf?.(text) ?? true }, context);
+      }),
     /** Yes or no. Enter is no, unless yes is what the user came for. */
     confirm: (question: Question & { isYes?: true }) =>
-      ask(question, ({ confirm }, context) =>
-        confirm(
-          {
-            message: wrapWords(question.message, (stderr().columns || 80) - CONFIRM_WIDTH).join("\n"),
-            default: question.isYes === true,
-            // No is an answer, but no success.
-            theme: { prefix: { done: "?" } },
-          },
-          context,
-        ),
-      ),
+      ask(question, ({ confirm }, { message }, context) => {
+        const lines = wrapWords(message, (stderr().columns || 80) - CONFIRM_WIDTH);
+        // No is an answer, but no success.
+        const theme = { prefix: { done: "?" } };
+        return confirm({ message: lines.join("\n"), default: question.isYes === true, theme }, context);
+      }),
     /** One of several values; typing searches them. */
     one: (question: Question & { choices: readonly string[] }) =>
-      ask(question, ({ search }, context) =>
-        search(
-          { message: question.message, theme: theme(), source: (typed = "") => matching(question.choices, typed) },
-          context,
-        ),
+      ask(question, ({ search }, shared, context) =>
+        search({ ...shared, source: (typed = "") => matching(question.choices, typed) }, context),
       ),
     /** At least one of several values. */
     many: (question: Question & { choices: readonly string[] }) =>
-      ask(question, ({ checkbox }, context) =>
-        checkbox(
-          {
-            message: question.message,
-            theme: { ...theme(), style: { renderSelectedChoices: chosenInWords } },
-            choices: [...question.choices],
-            required: true,
-            pageSize: 10,
-          },
+      ask(question, ({ checkbox }, { message, theme }, context) => {
+        const shown = { ...theme, style: { renderSelectedChoices: chosenInWords } };
+        return checkbox(
+          { message, theme: shown, choices: [...question.choices], required: true, pageSize: 10 },
           context,
-        ),
-      ),
+        );
+      }),
     /** A line that is not echoed. */
     secret: (question: Question) =>
-      ask(question, ({ password }, context) =>
-        password({ message: question.message, theme: theme(), mask: "•" }, context),
-      ),
+      ask(question, ({ password }, shared, context) => password({ ...shared, mask: "•" }, context)),
   };
 }

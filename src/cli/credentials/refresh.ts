@@ -14,8 +14,8 @@ import {
   withProfile,
 } from "../settings/profiles.ts";
 import { readSettings, SettingsFileError } from "../settings/read.ts";
-import { AuthorizationError, NetworkError } from "../../client/errors.ts";
-import { refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
+import { AuthorizationError } from "../../client/errors.ts";
+import { isPassing, refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
 import type { Environment } from "../../contract/environments.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 
@@ -83,7 +83,7 @@ async function refreshLocked(
   try {
     tokens = await rotate(context, profile, stored);
   } catch (error) {
-    if (isTransient(error) && rejected === undefined && isAlive(stored, context.now())) return stored;
+    if (isPassing(error) && rejected === undefined && isAlive(stored, context.now())) return stored;
     throw error instanceof AuthorizationError && error.code === "invalid_grant"
       ? ended(name, error)
       : explainAuthorization(error);
@@ -103,7 +103,7 @@ async function rotate(context: RefreshContext, profile: Profile, stored: StoredT
       const server = await openAuthorizationServer(context, profile.auth_url);
       return await refreshTokens(server, stored.refresh_token);
     } catch (error) {
-      if (!isTransient(error) || attempts === MAX_ATTEMPTS) throw error;
+      if (!isPassing(error) || attempts === MAX_ATTEMPTS) throw error;
       await context.sleep(PAUSE_MILLISECONDS * attempts * (0.5 + context.random()));
     }
   }
@@ -147,8 +147,4 @@ function ended(name: CredentialName, cause: AuthorizationError): NotSignedInErro
   );
   error.cause = cause;
   return error;
-}
-
-function isTransient(error: unknown): boolean {
-  return (error instanceof NetworkError || error instanceof AuthorizationError) && error.passing;
 }

@@ -160,19 +160,9 @@ export function getVerb<Item extends object>(resource: Resource<Item>): CommandD
 export async function callVerb<Result>(
   context: Context,
   { path }: { path: string },
-  {
-    id,
-    verb,
-    body = {},
-    idempotencyKey,
-  }: { id: string; verb: string; body?: object; idempotencyKey?: string | undefined },
+  { id, verb, body = {}, ...more }: { id: string; verb: string; body?: object; idempotencyKey?: string | undefined },
 ): Promise<Result> {
-  return await context.request<Result>({
-    method: "POST",
-    path: path + apiPath`/${id}/${verb}`,
-    body,
-    idempotencyKey,
-  });
+  return await context.request<Result>({ method: "POST", path: path + apiPath`/${id}/${verb}`, body, ...more });
 }
 
 interface Action<Flags extends object> {
@@ -201,12 +191,8 @@ export function actionVerb<Item extends object, Flags extends object>(
     examples: [`service ${command} ${verb} ${exampleId}`],
     async run(context: Context, id: string, flags: Flags & Idempotent) {
       const { idempotencyKey } = flags;
-      const changed = await callVerb<Item>(context, resource, {
-        id,
-        verb,
-        body: (await body?.(flags, context)) ?? {},
-        idempotencyKey,
-      });
+      const members = await body?.(flags, context);
+      const changed = await callVerb<Item>(context, resource, { id, verb, body: members ?? {}, idempotencyKey });
       context.output.success(done(id));
       await context.output.object(changed, view);
     },

@@ -170,6 +170,7 @@ export async function pollDeviceAuthorization(
   }
 }
 
-function isPassing(failure: Error): boolean {
+/** Returns true if the same request may succeed later. */
+export function isPassing(failure: unknown): boolean {
   return (failure instanceof NetworkError || failure instanceof AuthorizationError) && failure.passing;
 }

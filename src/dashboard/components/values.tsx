@@ -107,22 +107,13 @@ export function ClockTime({ at }: { at: string | number }) {
   );
 }
 
-const TONES: Record<string, string> = {
-  succeeded: "good",
-  delivered: "good",
-  completed: "good",
-  enabled: "good",
-  active: "good",
-  healthy: "good",
-  failed: "bad",
-  failing: "bad",
-  leaked: "bad",
-  retrying: "retry",
-  slow: "retry",
-  undelivered: "retry",
-  pending: "wait",
-  queued: "wait",
-};
+/** The statuses of each tone; others are off. */
+const TONES = Object.entries({
+  good: ["succeeded", "delivered", "completed", "enabled", "active", "healthy"],
+  bad: ["failed", "failing", "leaked"],
+  retry: ["retrying", "slow", "undelivered"],
+  wait: ["pending", "queued"],
+});
 
 /**
  * A status: a shape before a word. Success is subdued, so that a failure stands out. That of an object is a tag: what its
@@ -130,8 +121,9 @@ const TONES: Record<string, string> = {
  */
 export function Status(props: { status: string; text?: string; detail?: string; isTag?: boolean }) {
   const { status, text = status, detail, isTag = false } = props;
+  const [tone = "off"] = TONES.find(([, statuses]) => statuses.includes(status)) ?? [];
   return (
-    <span class={`status ${TONES[status] ?? "off"}${isTag ? " tag" : ""}`}>
+    <span class={`status ${tone}${isTag ? " tag" : ""}`}>
       {!isTag && <span class="dot" aria-hidden="true" />}
       <span>
         {text}

@@ -42,7 +42,8 @@ SERVICE_MASTER_KEY  Key that encrypts the stored secrets
 
 Conventions of other programs:
 CI  Disables animations, prompts, the browser and update notices
-NO_COLOR, FORCE_COLOR  Disable color; enable it in a pipe
+NO_COLOR  Disables color, and takes precedence over FORCE_COLOR
+FORCE_COLOR  Enables color in a pipe
 TERM=dumb  Disables color and animations
 HTTPS_PROXY, HTTP_PROXY, NO_PROXY  Proxy, and hosts to reach without it
 NODE_EXTRA_CA_CERTS  File of additional certificate authorities to trust

@@ -173,14 +173,8 @@ function chainLines(chain: Chain, styles: Styles): string[] {
   const lines: string[] = [];
   if (request !== undefined) {
     const { method, path, status, duration_ms: duration } = request;
-    lines.push(
-      row(
-        "Request",
-        `${styles.strong(method)} ${printable(path)}`,
-        colorStatus(status, styles),
-        formatDuration(duration),
-      ),
-    );
+    const called = `${styles.strong(method)} ${printable(path)}`;
+    lines.push(row("Request", called, colorStatus(status, styles), formatDuration(duration)));
     lines.push(row("", styles.dim(printable(request.id)), styles.dim(request.created)));
   }
   if (subject !== undefined) {
@@ -188,15 +182,12 @@ function chainLines(chain: Chain, styles: Styles): string[] {
   }
   if (operation !== undefined) {
     const { type, done, failed, total } = operation;
-    lines.push(
-      row("Operation", styles.strong(type), shownStatus(operation), `${done + failed} of ${total}, ${failed} failed`),
-    );
+    const progress = `${done + failed} of ${total}, ${failed} failed`;
+    lines.push(row("Operation", styles.strong(type), shownStatus(operation), progress));
   }
   if (event !== undefined) {
-    lines.push(
-      row("Event", styles.strong(printable(event.type)), printable(event.id)),
-      row("", styles.dim(event.created)),
-    );
+    lines.push(row("Event", styles.strong(printable(event.type)), printable(event.id)));
+    lines.push(row("", styles.dim(event.created)));
   }
   const shown = kind === "delivery" ? deliveries.filter(({ id }) => id === chain.id) : deliveries;
   for (const delivery of shown) lines.push("", ...deliveryLines(delivery, chain, styles));

@@ -3,7 +3,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { inputFieldsOf } from "../../../contract/resources.ts";
 import { isSuccess } from "../../../contract/is-success.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Statistics, StatisticsEndpoint } from "../../../contract/schemas/statistics.ts";
+import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
@@ -18,8 +18,10 @@ import { type MenuItem, MoreMenu } from "../../components/menu.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Below, Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
-import { Time, Unknown } from "../../components/values.tsx";
+import { Table } from "../../components/table.tsx";
+import { RowTime, Time, Unknown } from "../../components/values.tsx";
 import { about, count, duration } from "../../format.ts";
+import { outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
@@ -30,7 +32,6 @@ import { NotDelivered, standingOf, StandingStatus } from "../overview/failures.t
 import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { DeleteEndpoint } from "./delete.tsx";
-import { FailureTable } from "./failure-table.tsx";
 import { EndpointDialog } from "./dialogs.tsx";
 import { Dialog, ShownOnce } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
@@ -172,6 +173,30 @@ export function EndpointDetail({ id }: { id: string }) {
         </>
       )}
     </DetailPage>
+  );
+}
+
+/** Failed attempts by their outcome. */
+function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
+  return (
+    <Table
+      label="Failed attempts by outcome"
+      items={failures}
+      keyOf={({ endpoint, status_code, error }) => JSON.stringify([endpoint, status_code, error])}
+      columns={[
+        {
+          label: "Response",
+          isLong: true,
+          cell: ({ status_code: code, error }) => (
+            <span class="bad-text" title={error ?? ""}>
+              {outcomeInWords(code, error)}
+            </span>
+          ),
+        },
+        { label: "Attempts", isNumber: true, cell: (failure) => count(failure.count) },
+        { label: "Last", from: "tablet", cell: ({ last_at: at }) => <RowTime at={at} /> },
+      ]}
+    />
   );
 }
 

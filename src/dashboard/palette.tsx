@@ -284,7 +284,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
                 {command.label}
               </span>
               {command.note !== undefined &&
-                (isId(command.note) ? (
+                (/^[a-z]{2,4}_[0-9A-Za-z]{22}$/.test(command.note) ? (
                   <code class="soft">{command.note}</code>
                 ) : (
                   <span class="soft small-text">{command.note}</span>
@@ -309,10 +309,6 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </p>
     </Dialog>
   );
-}
-
-function isId(text: string): boolean {
-  return /^[a-z]{2,4}_[0-9A-Za-z]{22}$/.test(text);
 }
 
 /** A full ID leads to its object, and to its explanation. */

@@ -69,7 +69,9 @@ async function runApi(method: Method, path: string, flags: Flags, context: Conte
   if (known !== undefined) assertFields({ noun: "response", fields: known }, context.globals.fields ?? []);
   const client = await context.client();
   const body = flags.paginate ? await wholeList(client, request) : (await client.request(request)).body;
-  assertDocumentFields(body, context.globals.fields);
+  // Only the response determines the fields.
+  if (typeof body === "object" && body !== null)
+    assertFields({ noun: "response", fields: Object.keys(body) }, context.globals.fields ?? []);
   await context.output.document(body);
 }
 
@@ -83,12 +85,6 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
   if (method === "GET" || method === "DELETE") return { method, path, query, anyShape: true };
   const body = flags.field.reduce<Record<string, unknown>>((whole, [key, value]) => assign(whole, key, value), {});
   return { method, path, body, idempotencyKey, anyShape: true };
-}
-
-/** Only the response determines the fields. */
-function assertDocumentFields(body: unknown, fields: readonly string[] = []): void {
-  if (typeof body !== "object" || body === null) return;
-  assertFields({ noun: "response", fields: Object.keys(body) }, fields);
 }
 
 /** Returns all pages as one list document. */

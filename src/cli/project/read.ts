@@ -5,7 +5,7 @@ import { parseSubscriptions } from "../arguments/values.ts";
 import { EXIT_CODES, UserError } from "../errors.ts";
 import { PROJECT_DEFAULTS, PROJECT_FILE } from "./file.ts";
 import { envFileProblem, IrregularFileError, outsideOf, readRegularFile } from "./safe-files.ts";
-import { valueAt } from "../../contract/json.ts";
+import { isRecord, valueAt } from "../../contract/json.ts";
 import { type Project, PROJECT_SCHEMA, type Schema, type TypeName } from "./schema.ts";
 import { MAX_YAML_BYTES, type ParsedYaml, parseYaml, YamlError } from "../yaml.ts";
 import { parseBaseUrl } from "../../client/base-url.ts";
@@ -69,7 +69,7 @@ export function parseProject(text: string, folder: string, section?: keyof Proje
     });
     throw new ProjectFileError(`${PROJECT_FILE} has an error`, lines.join("\n"));
   }
-  if (isManifest(value)) return undefined;
+  if (isRecord(value) && "apiVersion" in value && "kind" in value) return undefined;
   // An empty file means the defaults.
   const mistakes = value === null ? [] : mistakesIn(value, PROJECT_SCHEMA);
   const all = [
@@ -100,10 +100,6 @@ function parse(text: string): ParsedYaml {
 /** An unknown key may be a misspelled section. */
 function concerns({ path, atKey }: Mistake, section: keyof Project | undefined): boolean {
   return section === undefined || path.length === 0 || path[0] === section || (path.length === 1 && atKey);
-}
-
-function isManifest(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "apiVersion" in value && "kind" in value;
 }
 
 /** A platform is either started or exists already. */

@@ -25,7 +25,10 @@ input.addEventListener("focus", () => void load());
 input.addEventListener("input", () => void show());
 document.addEventListener("keydown", (event) => {
   const isTyping = (event.target as Element).closest("input, textarea, select") !== null;
-  if (event.key === "Escape") clear();
+  if (event.key === "Escape") {
+    input.value = "";
+    void show();
+  }
   if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event);
   if (event.key === "Enter" && event.target === input) list.querySelector("a")?.click();
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -127,9 +130,4 @@ function move(event: KeyboardEvent): void {
   if (at === -1 || next === undefined) return;
   event.preventDefault();
   next.focus();
-}
-
-function clear(): void {
-  input.value = "";
-  void show();
 }

@@ -8,7 +8,9 @@ import { openTry } from "./try.ts";
 
 const LANGUAGE = "service-reference-language";
 
-followOldLink();
+// The list of all operations has their anchors: a link to one of them leads to its page.
+const old = document.getElementById(location.hash.slice(1))?.querySelector<HTMLAnchorElement>(".contents a");
+if (old != null) location.replace(old.href);
 addThemeButton();
 for (const control of document.querySelectorAll<HTMLElement>("button[hidden]")) control.hidden = false;
 chooseLanguage(remembered(LANGUAGE) ?? "curl");
@@ -22,12 +24,6 @@ document.addEventListener("click", ({ target }) => {
   if ("copy" in button.dataset) void copy(button, shownSample(button));
   if ("try" in button.dataset) void openTry(button);
 });
-
-/** The list of all operations has their anchors: a link to one of them leads to its page. */
-function followOldLink(): void {
-  const link = document.getElementById(location.hash.slice(1))?.querySelector<HTMLAnchorElement>(".contents a");
-  if (link != null) location.replace(link.href);
-}
 
 function chooseLanguage(name: string): void {
   document.body.dataset["language"] = name;

@@ -56,7 +56,7 @@ describe("color", () => {
     expect(await coloredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
     expect(await coloredErrors({ FORCE_COLOR: "1" }, "--no-color")).toBe(false);
     expect((await service(["help", "environment"])).stdout).toMatch(
-      /^ *NO_COLOR .* takes precedence over\s+FORCE_COLOR$/m,
+      /^ *NO_COLOR\s+.* takes precedence over\s+FORCE_COLOR$/m,
     );
   });
 

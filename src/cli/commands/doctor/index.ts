@@ -129,16 +129,12 @@ async function runCheck({ id, title, run }: Check, limit: AbortSignal) {
     else if (error instanceof UserError && error.code === "project_file") finding = skipped(INVALID_PROJECT);
     else {
       const exitCode = error instanceof UserError ? error.exitCode : EXIT_CODES.failed;
-      finding = failed((error as Error).message, adviceOf(error), exitCode);
+      const hint = error instanceof UserError || error instanceof NetworkError ? error.hint : undefined;
+      finding = failed((error as Error).message, hint ?? "Run the command again with --debug.", exitCode);
     }
   }
   const { status, detail, advice = null, exitCode = EXIT_CODES.ok } = finding;
   return { result: { id, title, status, detail, advice }, exitCode };
-}
-
-function adviceOf(error: unknown): string {
-  const hint = error instanceof UserError || error instanceof NetworkError ? error.hint : undefined;
-  return hint ?? "Run the command again with --debug.";
 }
 
 function summary(failures: number, warnings: number): string {

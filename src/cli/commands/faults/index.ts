@@ -179,7 +179,10 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
   const created = await client
     .request<Fault>({ method: "POST", path: FAULTS, body, idempotencyKey })
     .catch((error: unknown) => {
-      if (error instanceof ApiError) nameRequest(error);
+      if (!(error instanceof ApiError)) throw error;
+      const { nameOf } = error;
+      // The request is one argument, and two fields of the API.
+      error.nameOf = (pointer) => (pointer.startsWith("/match/") ? "request" : nameOf(pointer));
       throw error;
     });
   context.output.success(`Added fault ${created.body.id}`);
@@ -190,12 +193,6 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
     );
   }
   await context.output.object(created.body, FAULT);
-}
-
-/** The request is one argument, and two fields of the API. */
-function nameRequest(error: ApiError): void {
-  const { nameOf } = error;
-  error.nameOf = (pointer) => (pointer.startsWith("/match/") ? "request" : nameOf(pointer));
 }
 
 async function runClear(context: Context): Promise<void> {

@@ -48,14 +48,9 @@ export async function signInByBrowser(
     const authorization = await beginAuthorization(server, { ...parameters, redirectUri: loopback.redirectUri });
     const arrival = loopback.callback(authorization.state);
     await showUrl(context, server, authorization.url, open);
-    const waiting = context.output.spinner.during("Waiting for the browser", () =>
-      withinTime(
-        context,
-        seconds,
-        arrival,
-        "To wait longer, pass --timeout 15m; to sign in on another device, pass --device.",
-      ),
-    );
+    const hint = "To wait longer, pass --timeout 15m; to sign in on another device, pass --device.";
+    const { spinner } = context.output;
+    const waiting = spinner.during("Waiting for the browser", () => withinTime(context, seconds, arrival, hint));
     await finish(server, { authorization, callback: await waiting, keep });
   } finally {
     loopback.close();
@@ -72,14 +67,11 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
-    throw new UserError(
-      `Cannot listen on port ${port}: ${code === "EACCES" ? "the port is privileged" : "the port is in use"}`,
-      {
-        hint: "Pass another --callback-port, or omit it to use a free port.",
-        code: "port_taken",
-        cause: error,
-      },
-    );
+    throw new UserError(`Cannot listen on port ${port}: the port is ${code === "EACCES" ? "privileged" : "in use"}`, {
+      hint: "Pass another --callback-port, or omit it to use a free port.",
+      code: "port_taken",
+      cause: error,
+    });
   }
 }
 

@@ -33,29 +33,22 @@ function otherPayloads({ payload }: Delivery): OtherMatch[] {
   const text = payload.toString();
   const trimmed = text.trimEnd();
   const fix = "Save the raw body of the request, byte for byte, before anything parses or formats it.";
+  // Without the white space between the tokens, and as editors and formatters indent JSON.
+  const compact = trimmed.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
+  const value = parseJson(trimmed);
+  const indented = value === undefined ? [] : [2, 4, "\t"].map((indent) => JSON.stringify(value, undefined, indent));
   const pairs: [matches: string, texts: string[]][] = [
     ["the payload without the whitespace at its end", [trimmed]],
     ["the payload with a line break at its end", [`${text}\n`]],
     ["the payload with other line breaks", [text.replaceAll("\r\n", "\n"), text.replaceAll(/\r?\n/g, "\r\n")]],
     [
       "the same fields, formatted in another way",
-      [withoutSpaces(trimmed), ...misreadings(trimmed).map(({ text }) => text), ...indented(trimmed)],
+      [compact, ...misreadings(trimmed).map(({ text }) => text), ...indented],
     ],
   ];
   return pairs.flatMap(([matches, texts]) =>
     texts.map((other) => ({ changed: { payload: Buffer.from(other) }, matches, fix })),
   );
-}
-
-/** Returns JSON without the white space between its tokens. Numbers stay as they are written. */
-function withoutSpaces(json: string): string {
-  return json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
-}
-
-/** Returns JSON as editors and formatters indent it. */
-function indented(json: string): string[] {
-  const value = parseJson(json);
-  return value === undefined ? [] : [2, 4, "\t"].map((indent) => JSON.stringify(value, undefined, indent));
 }
 
 /** Returns a hint if the payload looks like JSON that was formatted for reading, which senders do not do. */

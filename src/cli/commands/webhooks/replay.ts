@@ -8,7 +8,7 @@ import { type ForwardingFlags, readForwardingOptions } from "../../forwarding/op
 import { replayFile } from "../../forwarding/replay-file.ts";
 import { type SchemeFlag, schemeNamed, schemeNameIn } from "../../receivers/scheme.ts";
 import { type SecretFlags, secretsIfNamed } from "../../receivers/secrets.ts";
-import { deliveryHeaders, mergeHeaders, type NewDelivery, readHeaders, signatureHeaders } from "./signed-headers.ts";
+import { deliveryHeaders, mergeHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
 
 interface ReplayFlags
   extends SecretFlags, SchemeFlag, Pick<ForwardingFlags, "concurrency" | "retries" | "timeout" | "skipVerify"> {
@@ -25,10 +25,12 @@ export async function runReplay(context: Context, file: string, flags: ReplayFla
   const own = readHeaders(flags.header, scheme);
   const secrets = await secretsIfNamed(flags, context);
   const { receivers, options } = readForwardingOptions({ ...flags, header: [] }, context);
-  const headers = (event: RecordedEvent, payload: Uint8Array): string[] =>
-    secrets === undefined
-      ? mergeHeaders(originalHeaders(event), own)
-      : newHeaders(event, { scheme, secrets, payload, id: event.id, now: context.now() }, own);
+  const headers = (event: RecordedEvent, payload: Uint8Array): string[] => {
+    if (secrets === undefined) return mergeHeaders(originalHeaders(event), own);
+    const delivery = { scheme, secrets, payload, id: event.id, now: context.now() };
+    if (event.headers === undefined) return deliveryHeaders(delivery, own);
+    return mergeHeaders(endToEndHeaders(event.headers), own, signatureHeaders(delivery));
+  };
   const rejectedHint =
     secrets === undefined
       ? (event: RecordedEvent) =>
@@ -70,9 +72,4 @@ export async function runReplay(context: Context, file: string, flags: ReplayFla
 function originalHeaders({ id, headers }: RecordedEvent): string[] {
   if (headers !== undefined) return endToEndHeaders(headers);
   throw new RecordingError(`${id} was recorded without headers: to sign it newly, pass --secret or --secret-file`);
-}
-
-function newHeaders({ headers }: RecordedEvent, delivery: NewDelivery, own: readonly string[]): string[] {
-  if (headers === undefined) return deliveryHeaders(delivery, own);
-  return mergeHeaders(endToEndHeaders(headers), own, signatureHeaders(delivery));
 }

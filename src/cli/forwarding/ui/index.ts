@@ -186,7 +186,10 @@ export class ListenUi implements Display {
   #act(key: string, model: Model): void {
     const { selected, feed } = model;
     const actions = this.#actions;
-    if (key === "p") return togglePause(model);
+    if (key === "p") {
+      model.paused = !model.paused;
+      return model.paused ? feed.pause() : feed.resume();
+    }
     if (key === "R") return actions?.resendFailed();
     if (actions === undefined) return;
     if (!offers(feed, key)) return model.say(`${key} is only for events of the platform`);
@@ -206,12 +209,6 @@ export class ListenUi implements Display {
 
 /** Keys that act on the selected event. */
 const ROW_KEYS: ReadonlySet<string> = new Set("rweyto");
-
-function togglePause(model: Model): void {
-  model.paused = !model.paused;
-  if (model.paused) model.feed.pause();
-  else model.feed.resume();
-}
 
 /** Number of rows or lines that these keys move by; `page` is the height of a page. */
 const STEPS: Readonly<Record<string, (page: number) => number>> = {

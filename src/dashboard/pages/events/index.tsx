@@ -168,17 +168,17 @@ function EventList() {
   );
 }
 
-const days = new WeakMap<ListedEvent, number>();
+/** Returns a function that computes a value of each event only once. */
+function onceEach<Value>(compute: (event: ListedEvent) => Value): (event: ListedEvent) => Value {
+  const known = new WeakMap<ListedEvent, Value>();
+  return (event) => {
+    if (!known.has(event)) known.set(event, compute(event));
+    return known.get(event)!;
+  };
+}
 
 /** Returns the local day of an event, as a number. */
-function dayIn(event: ListedEvent): number {
-  let day = days.get(event);
-  if (day === undefined) {
-    day = new Date(event.created).setHours(0, 0, 0, 0);
-    days.set(event, day);
-  }
-  return day;
-}
+const dayIn = onceEach(({ created }) => new Date(created).setHours(0, 0, 0, 0));
 
 /** Returns the rows of a list: before the events of another day than today, that day. */
 function withDays(events: readonly ListedEvent[], today: string): (ListedEvent | string)[] {
@@ -239,17 +239,8 @@ function whyNotSent({ type, created }: ListedEvent, endpoints: readonly WebhookE
   return subscribed.length === 1 ? "Endpoint disabled" : "Endpoints disabled";
 }
 
-const texts = new WeakMap<ListedEvent, string>();
-
 /** Returns the values of an event as they are shown, without the names of its fields. */
-function textOf(event: ListedEvent): string {
-  let text = texts.get(event);
-  if (text === undefined) {
-    text = searchable([nameOf(event.data?.object ?? {}), ...valuesOf(event)].join("\n"));
-    texts.set(event, text);
-  }
-  return text;
-}
+const textOf = onceEach((event) => searchable([nameOf(event.data?.object ?? {}), ...valuesOf(event)].join("\n")));
 
 function valuesOf(value: unknown): string[] {
   if (typeof value === "object" && value !== null) return Object.values(value).flatMap(valuesOf);

@@ -34,6 +34,8 @@ SERVICE_PROFILE  Profile to use (default: the current one)
 SERVICE_CONFIG_DIR  Folder of settings (default: ~/.config/service)
 SERVICE_WEBHOOK_SECRET  Signing secret for \`webhooks\` and \`listen\`
 SERVICE_NO_INPUT  Disables prompts: a command names the flag to pass instead
+SERVICE_NO_UPDATE_NOTIFIER  Disables the daily update check
+SERVICE_REGISTRY_URL  Registry that it asks (default: https://registry.npmjs.org)
 SERVICE_DEBUG  Prints requests and stack traces; same as --debug
 
 \`serve\` and \`db\`:
@@ -42,14 +44,12 @@ SERVICE_MASTER_KEY  Key that encrypts the stored secrets
 
 Conventions of other programs:
 CI  Disables animations, prompts, the browser and update notices
-NO_COLOR  Disables color, and takes precedence over FORCE_COLOR
+NO_COLOR  Disables color; takes precedence over FORCE_COLOR
 FORCE_COLOR  Enables color in a pipe
 TERM=dumb  Disables color and animations
 HTTPS_PROXY, HTTP_PROXY, NO_PROXY  Proxy, and hosts to reach without it
 NODE_EXTRA_CA_CERTS  File of additional certificate authorities to trust
-SERVICE_NO_UPDATE_NOTIFIER, NO_UPDATE_NOTIFIER, DO_NOT_TRACK
-      Disable the daily update check, which asks SERVICE_REGISTRY_URL
-      (default: https://registry.npmjs.org)
+NO_UPDATE_NOTIFIER, DO_NOT_TRACK  Disable the daily update check
 
 Without a terminal there are no prompts: required flags are errors, and --yes is
 required by db restore and, in live mode, to delete, revoke or resend in bulk.

@@ -12,21 +12,18 @@ export interface Page<Item> {
   next_cursor: string | null;
 }
 
+interface Selection<Item> {
+  query?: Readonly<Record<string, QueryValue>>;
+  max?: number;
+  keep?: ((item: Item) => boolean) | undefined;
+  onCut?: (() => void) | undefined;
+}
+
 /** Yields the items of a list that `keep` selects, newest first, up to `max`. Calls `onCut` if the list has more. */
 export async function* listItems<Item>(
   client: Client,
   path: string,
-  {
-    query = {},
-    max = Infinity,
-    keep,
-    onCut,
-  }: {
-    query?: Readonly<Record<string, QueryValue>>;
-    max?: number;
-    keep?: ((item: Item) => boolean) | undefined;
-    onCut?: (() => void) | undefined;
-  } = {},
+  { query = {}, max = Infinity, keep, onCut }: Selection<Item> = {},
 ): AsyncGenerator<Item, void, undefined> {
   let left = max;
   let cursor: string | undefined;

@@ -253,7 +253,7 @@ function exampleOf({ examples: [example] = [] }: Schema): string {
 }
 
 function isOfType(value: unknown, type: TypeName): boolean {
-  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (type === "object") return isRecord(value);
   if (type === "array") return Array.isArray(value);
   if (type === "integer") return Number.isSafeInteger(value);
   return typeof value === type;

@@ -253,14 +253,9 @@ export const YES_IN_LIVE: Flag = flag("--yes", "Skip the confirmation in live mo
  */
 export async function confirmDestruction(
   context: Context,
-  {
-    id,
-    path,
-    consequence,
-    yes,
-    live = context.globals.live,
-  }: { id: string; path?: string; consequence: string; yes: boolean | undefined; live?: boolean },
+  named: { id: string; path?: string; consequence: string; yes: boolean | undefined; live?: boolean },
 ): Promise<void> {
+  const { id, path, consequence, yes, live = context.globals.live } = named;
   if (!live || yes === true || context.globals.dryRun) return;
   if (path !== undefined) {
     await orIfFailed(context.request({ method: "GET", path: path + apiPath`/${id}` }), (error) => {

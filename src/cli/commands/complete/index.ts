@@ -203,10 +203,6 @@ function someOf(values: readonly string[]): Values {
   return { ...oneOf(values), list: true };
 }
 
-async function idOf(kind: ResourceKind, context: Context): Promise<Values> {
-  return { suggestions: await fetchIds(pathOf(kind), context) };
-}
-
 /** Resources whose IDs commands and flags take. */
 const LISTED = kindsWith("command").filter((kind) => "prefix" in RESOURCES[kind]);
 
@@ -230,27 +226,24 @@ async function valuesOfOption(option: Option, command: Command, context: Context
   }
   // `--endpoint <id>` takes the ID of a webhook endpoint.
   const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));
-  if (kind !== undefined && option.flags.endsWith(" <id>")) return await idOf(kind, context);
+  if (kind !== undefined && option.flags.endsWith(" <id>")) return await newestIds(kind, context);
   return isFile(option.flags) ? FILES : NOTHING;
+}
+
+/** Where an argument is completed. */
+interface Place {
+  command: Command;
+  before: readonly string[];
+  /** The beginning of the argument. */
+  partial: string;
+  commands: readonly CommandEntry[];
+  context: Context;
 }
 
 /** Returns the values that an argument takes, given the arguments before it. */
 async function valuesOfArgument(
   argument: Argument,
-  {
-    command,
-    before,
-    partial,
-    commands,
-    context,
-  }: {
-    command: Command;
-    before: readonly string[];
-    /** The beginning of the argument. */
-    partial: string;
-    commands: readonly CommandEntry[];
-    context: Context;
-  },
+  { command, before, partial, commands, context }: Place,
 ): Promise<Values> {
   if (argument.argChoices !== undefined) return oneOf(argument.argChoices);
   const group = command.parent?.name() ?? "";
@@ -262,14 +255,14 @@ async function valuesOfArgument(
     case "expect":
       return oneOf(EVENT_TYPES);
     case "why":
-      return await idOf(kindOfPartial(partial), context);
+      return await newestIds(kindOfPartial(partial), context);
     case "api":
       return oneOf(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf));
   }
-  if (group === "logs" && name === "id") return await idOf("request_log", context);
+  if (group === "logs" && name === "id") return await newestIds("request_log", context);
   if (group === "profiles") return profiles(context);
   const kind = name === "id" ? LISTED.find((listed) => RESOURCES[listed].command.name === group) : undefined;
-  if (kind !== undefined) return await idOf(kind, context);
+  if (kind !== undefined) return await newestIds(kind, context);
   return isFile(name) ? FILES : NOTHING;
 }
 
@@ -307,21 +300,21 @@ const MAX_DESCRIPTION_LENGTH = 60;
 
 type Item = { id?: unknown } & Record<string, unknown>;
 
-/** Returns the newest IDs of a list of the API, or nothing if they are not available quickly. */
-async function fetchIds(path: string, context: Context): Promise<Suggestion[]> {
+/** Returns the newest IDs of a kind, or nothing if they are not available quickly. */
+async function newestIds(kind: ResourceKind, context: Context): Promise<Values> {
   const connection = await context.connection();
   const stored = connection.credential?.value;
-  if (stored === undefined) return [];
+  if (stored === undefined) return NOTHING;
   // Only commands renew a session, because they can wait for it.
-  if (stored.type === "oauth" && !isAlive(stored, context.now())) return [];
+  if (stored.type === "oauth" && !isAlive(stored, context.now())) return NOTHING;
   const key = stored.type === "oauth" ? stored.access_token : stored.api_key;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(SUGGEST_TIMEOUT_MILLISECONDS)]);
   const client = await context.clientFor(connection.baseUrl.value, key, signal);
-  const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { limit: MAX_SUGGESTED } });
-  return body.data.map((item) => ({ value: String(item.id), description: descriptionOf(item) }));
-}
-
-function descriptionOf(item: Item): string {
-  const name = DESCRIPTIVE_FIELDS.find((candidate) => typeof item[candidate] === "string");
-  return name === undefined ? "" : String(item[name]).slice(0, MAX_DESCRIPTION_LENGTH);
+  const newest = { method: "GET", path: pathOf(kind), query: { limit: MAX_SUGGESTED } } as const;
+  const { body } = await client.request<Page<Item>>(newest);
+  const suggestions = body.data.map((item) => {
+    const text = DESCRIPTIVE_FIELDS.map((name) => item[name]).find((value) => typeof value === "string");
+    return { value: String(item.id), description: text?.slice(0, MAX_DESCRIPTION_LENGTH) ?? "" };
+  });
+  return { suggestions };
 }

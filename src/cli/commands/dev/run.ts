@@ -204,9 +204,9 @@ class Dev {
     const platform = new PlatformProcess(this.#project, port, part);
     this.#platform = platform;
     const baseUrl = await this.#step(platform.ready);
-    void platform.group.exited.then(({ code, signal }) => {
-      const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
-      this.#fail(new UserError(`The platform ${how}; everything else was stopped`, { code: "platform_exited" }));
+    void platform.group.exited.then((exit) => {
+      const message = `The platform ${howItEnded(exit)}; everything else was stopped`;
+      this.#fail(new UserError(message, { code: "platform_exited" }));
     });
     this.#sayState("platform", "ready", `ready at ${baseUrl}`);
     return baseUrl;

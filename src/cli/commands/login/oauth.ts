@@ -133,12 +133,9 @@ const GRACE_SECONDS = 60;
 export async function signInByDevice(
   context: Context,
   server: AuthorizationServer,
-  {
-    parameters,
-    why,
-    timeout,
-  }: { parameters: AuthorizationParameters; why: string | undefined; timeout: number | undefined },
+  given: { parameters: AuthorizationParameters; why: string | undefined; timeout: number | undefined },
 ): Promise<TokenSet> {
+  const { parameters, why, timeout } = given;
   const device = await beginDeviceAuthorization(server, parameters);
   showCode(context, device, why);
   const seconds = Math.min(timeout ?? Infinity, device.expiresIn + GRACE_SECONDS);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
-import { callAfter, type Clock as BaseClock } from "../network/clock.ts";
+import { callAfter, type Clock as BaseClock, systemClock as baseClock } from "../network/clock.ts";
 
 /** What the platform takes from its environment, so that a test can run three days of retries in a second. */
 export interface Clock extends BaseClock {
@@ -27,8 +27,7 @@ export interface Log {
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
-  now: Date.now,
-  elapsed: () => performance.now(),
+  ...baseClock,
   uptime: () => uptime() * 1000,
   after: (milliseconds, callback) => callAfter(milliseconds, callback, { ref: false }),
 };

@@ -283,8 +283,22 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (retryInMs === undefined) this.#schedule.ended(delivery);
     else this.#schedule.suspend(delivery);
     const resolves = this.#record(delivery, result, retryInMs === undefined);
-    const report = forwardedReport(delivery, result, retryInMs, this.#hintFor(delivery, result));
-    this.#outlet.report(resolves ? { ...report, resolves } : report);
+    const { event, destination, attempt, headers = [], copy, resend } = delivery;
+    this.#outlet.report({
+      event: "forwarded",
+      id: event.id,
+      type: event.type,
+      url: destination.url,
+      attempt,
+      headers,
+      copy,
+      resend,
+      retryInMs,
+      ...result,
+      hint: this.#hintFor(delivery, result),
+      faults: delivery.faults.length === 0 ? undefined : delivery.faults,
+      resolves: resolves || undefined,
+    });
     if (retryInMs === undefined) {
       const follower = this.#intake.ended(delivery, result.status);
       if (follower !== undefined && mayContinue) this.#schedule.add(follower);
@@ -406,23 +420,4 @@ function retryDelay(attempts: number, random: () => number): number {
 function attemptOutcome({ status, error, durationMs, excerpt, responseHeaders }: ForwardResult) {
   const headers = isSuccess(status) ? undefined : responseHeaders;
   return { status, error, durationMs, excerpt, headers };
-}
-
-function forwardedReport(
-  { event: { id, type }, attempt, destination: { url }, headers = [], faults, copy, resend }: Delivery<RelayedEvent>,
-  { status, failure, durationMs, excerpt, location, responseHeaders }: ForwardResult,
-  retryInMs: number | undefined,
-  hint: string | undefined,
-): ForwardedReport {
-  const report: ForwardedReport = { event: "forwarded", id, type, attempt, durationMs, url, headers, excerpt };
-  if (status !== undefined) report.status = status;
-  if (location !== undefined) report.location = location;
-  if (failure !== undefined) report.failure = failure;
-  if (hint !== undefined) report.hint = hint;
-  if (retryInMs !== undefined) report.retryInMs = retryInMs;
-  if (faults.length > 0) report.faults = faults;
-  if (copy !== undefined) report.copy = copy;
-  if (resend !== undefined) report.resend = resend;
-  if (responseHeaders !== undefined) report.responseHeaders = responseHeaders;
-  return report;
 }

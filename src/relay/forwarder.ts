@@ -3,6 +3,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { connectOptions, openSocket } from "../network/connect-options.ts";
 import { describeFailure, isOutOfDescriptors } from "../network/failures.ts";
 import { Poster, type PostResult, TimeLimitError } from "../network/poster.ts";
+import { readRetryAfter } from "../network/retry-after.ts";
 import type { ResponseHeaders } from "../network/response-parser.ts";
 import type { Clock } from "../network/clock.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure, type HostKind } from "./forward-failure.ts";
@@ -104,11 +105,8 @@ export class Forwarder {
     const result: ForwardResult = { status, durationMs, excerpt, responseHeaders: headers };
     const location = headers?.get("location");
     if (location !== undefined) result.location = location;
-    const retryAfter = headers?.get("retry-after");
-    const isBusy = status === 429 || status === 503;
-    if (isBusy && retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter)) {
-      result.retryAfterMs = Number(retryAfter) * 1000;
-    }
+    const retryAfter = readRetryAfter(status, headers?.get("retry-after"), this.#options.clock.now());
+    if (retryAfter !== undefined) result.retryAfterMs = retryAfter;
     return result;
   }
 

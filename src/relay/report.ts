@@ -69,10 +69,7 @@ export interface Hint {
 }
 
 /** An attempt to forward an event has ended: with a status, or with a failure. */
-export interface ForwardedReport extends Pick<
-  ForwardResult,
-  "status" | "failure" | "durationMs" | "excerpt" | "responseHeaders" | "location"
-> {
+export interface ForwardedReport extends ForwardResult {
   event: "forwarded";
   id: string;
   type: string;
@@ -81,17 +78,17 @@ export interface ForwardedReport extends Pick<
   /** Where it was sent. */
   url: URL;
   /** Set if another attempt follows, after this time. */
-  retryInMs?: number;
+  retryInMs?: number | undefined;
   /** Faults injected into this delivery. */
-  faults?: readonly ChaosFault[];
+  faults?: readonly ChaosFault[] | undefined;
   /** Set on an extra delivery: a manual resend, or an injected one. */
-  copy?: "duplicate" | "badsig" | "stale" | "resent";
+  copy?: "duplicate" | "badsig" | "stale" | "resent" | undefined;
   /** Set on a manual resend: the number that `resend` returned. */
-  resend?: number;
+  resend?: number | undefined;
   /** Set on a manual resend that delivered an event which had failed. */
-  resolves?: boolean;
+  resolves?: boolean | undefined;
   /** The request's headers, a flat list of names and values. */
   headers: readonly string[];
   /** What to do about it, if known. */
-  hint?: string;
+  hint?: string | undefined;
 }

@@ -11,7 +11,7 @@ import { parseCredential, withoutCredentials } from "../../src/contract/credenti
 import { LIMITS } from "../../src/contract/limits.ts";
 import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
 import { parseTimestamp } from "../../src/contract/timestamps.ts";
-import { readRetryAfter } from "../../src/platform/delivery/sender.ts";
+import { readRetryAfter } from "../../src/network/retry-after.ts";
 import { parseRange } from "../../src/network/addresses.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/domain/endpoint-target.ts";
 import { matchesRedirectUri, problemOfRedirectUri } from "../../src/platform/domain/oauth-apps.ts";

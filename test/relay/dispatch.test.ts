@@ -211,7 +211,8 @@ describe("retries", () => {
     [429, "7", 7_000],
     [503, "86400", 60_000],
     [500, "7", 1_000],
-    [503, "Wed, 21 Oct 2026 07:28:00 GMT", 1_000],
+    [503, "Thu, 01 Jan 1970 00:00:00 GMT", 1_000],
+    [503, "Fri, 31 Dec 9999 23:59:59 GMT", 60_000],
   ])("follow the receiver's %i with Retry-After %s", async (status, value, wait) => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((response) => response.writeHead(status, { "retry-after": value }).end());

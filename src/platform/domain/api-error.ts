@@ -41,6 +41,11 @@ export function shorten(text: string): string {
   return text.length > MAX_ECHO_LENGTH ? `${text.slice(0, MAX_ECHO_LENGTH)}…` : text;
 }
 
+/** Returns a name as a part of a JSON pointer (RFC 6901). */
+export function escapePointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
 /** Returns the error for a request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;

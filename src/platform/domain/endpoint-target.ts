@@ -5,7 +5,7 @@ import type { FieldError } from "../../contract/schemas/problem.ts";
 import { portOf, withoutBrackets } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import type { Vault } from "../security/vault.ts";
-import { invalidFields, shorten } from "./api-error.ts";
+import { escapePointer, invalidFields, shorten } from "./api-error.ts";
 
 export interface EndpointUrlRules {
   /** True if the endpoint may use plain http: in a sandbox of a platform for local development. */
@@ -89,7 +89,7 @@ export function changeHeaders(headers: EndpointHeaders, changes: HeaderChanges):
     const detail = problemOf(name, names.has(name.toLowerCase()));
     names.add(name.toLowerCase());
     if (detail !== undefined) {
-      errors.push({ pointer: `/headers/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, ...detail });
+      errors.push({ pointer: `/headers/${escapePointer(name)}`, ...detail });
     } else if (value === null || value === "") changed.delete(name.toLowerCase());
     else changed.set(name.toLowerCase(), { name, value });
   }

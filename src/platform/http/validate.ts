@@ -6,7 +6,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { withArticle } from "../../contract/resources.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
-import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
+import { ApiError, escapePointer, invalidFields, shorten } from "../domain/api-error.ts";
 import { problemOfRedirectUri } from "../domain/oauth-apps.ts";
 import { expectedOfFormat } from "./formats.ts";
 import { pairsOf } from "./pages/parameters.ts";
@@ -273,9 +273,4 @@ function isLonger(text: string, maxLength: number): boolean {
 
 function tooMany(pointer: string, limit: string): FieldError {
   return { pointer, code: "too_many", detail: `must have at most ${limit}` };
-}
-
-/** Returns a name as a part of a JSON pointer (RFC 6901). */
-function escapePointer(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -20,7 +20,7 @@ import { deleteEvents, deleteReplays, deleteReplaysOf, lastOfNextEvents, removab
 import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
 import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
-import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
+import { deleteRequests } from "../storage/request-logs.ts";
 import {
   abandonedCopies,
   deleteEnvironment,
@@ -28,7 +28,7 @@ import {
   removedEnvironments,
   removeEnvironment,
 } from "../storage/sandboxes.ts";
-import { deleteExpiredLinks, deleteExpiredSessions } from "../storage/sessions.ts";
+import { deleteExpired } from "../storage/sessions.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { SliceSize } from "../storage/slice-size.ts";
 import { Periodic } from "../time/periodic.ts";
@@ -99,8 +99,8 @@ async function removeOldRows({ database, clock, clockTrust, background }: Retent
   if (!clockTrust.isTrusted()) return;
   const ofDeployment: Step[] = [
     { run: (tx, slice) => removeGrants(tx, slice, now) },
-    bySlices((tx, rows) => deleteExpiredSessions(tx, now, rows)),
-    bySlices((tx, rows) => deleteExpiredLinks(tx, now, rows)),
+    bySlices((tx, rows) => deleteExpired(tx, "sessions", now, rows)),
+    bySlices((tx, rows) => deleteExpired(tx, "sign_in_links", now, rows)),
     { run: async (tx, { rows, after }) => ((await returnFreePages(tx, rows)) ? after : undefined) },
   ];
   for (const step of ofDeployment) await remove("upkeep", step);
@@ -169,8 +169,8 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
     }),
     bySlices((tx, rows) => deleteBulkOperations(tx, environment, bulkBound, rows)),
     bySlices((tx, rows) => deleteIdempotencyKeys(tx, environment, keysBound, rows)),
-    bySlices((tx, rows) => deleteRequestDetails(tx, environment, requestBound, rows)),
-    bySlices((tx, rows) => deleteRequestLogs(tx, environment, requestBound, rows)),
+    bySlices((tx, rows) => deleteRequests(tx, "request_details", environment, requestBound, rows)),
+    bySlices((tx, rows) => deleteRequests(tx, "request_logs", environment, requestBound, rows)),
     bySlices((tx, rows) => deleteOldCounts(tx, environment, Math.floor(now / 60_000) - COUNT_RETENTION_MINUTES, rows)),
     bySlices((tx) => deleteEmptyQueues(tx, environment)),
     bySlices((tx, rows) => deleteListeners(tx, environment, listenersBound, rows)),

@@ -81,12 +81,6 @@ export function findRequestLog(queries: Queries, environment: number, id: string
   );
 }
 
-/** Removes details older than an ID; returns how many. */
-export function deleteRequestDetails(tx: Transaction, environment: number, idBound: string, limit: number) {
-  const old = { table: "request_details", key: "environment, id", where: "environment = $1 AND id < $2" };
-  return deleteFirst(tx, old, [environment, idBound], limit);
-}
-
 export interface RequestLogFilters {
   method: RequestMethod | undefined;
   /** Ends in `*` if it is only the beginning. */
@@ -202,7 +196,13 @@ function statusesOf(filter: string | undefined): number[] {
 }
 
 /** Removes rows older than an ID. Returns how many. */
-export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
-  const old = { table: "request_logs", key: "environment, id", where: "environment = $1 AND id < $2" };
-  return deleteFirst(tx, old, [environment, idBound], limit);
+export function deleteRequests(
+  tx: Transaction,
+  table: "request_details" | "request_logs",
+  environment: number,
+  idBound: string,
+  limit: number,
+) {
+  const where = "environment = $1 AND id < $2";
+  return deleteFirst(tx, { table, key: "environment, id", where }, [environment, idBound], limit);
 }

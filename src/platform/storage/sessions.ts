@@ -32,11 +32,14 @@ export async function insertSession(tx: Transaction, row: Omit<SessionRow, "last
   await insertRow(tx, "sessions", row);
 }
 
-const EXPIRED = { key: "digest", where: "expires_at <= $1", order: "expires_at" };
-
-/** Removes sessions that have expired. Returns how many. */
-export function deleteExpiredSessions(tx: Transaction, now: number, limit: number): Promise<number> {
-  return deleteFirst(tx, { table: "sessions", ...EXPIRED }, [now], limit);
+/** Removes rows that have expired. Returns how many. */
+export function deleteExpired(
+  tx: Transaction,
+  table: "sessions" | "sign_in_links",
+  now: number,
+  limit: number,
+): Promise<number> {
+  return deleteFirst(tx, { table, key: "digest", where: "expires_at <= $1", order: "expires_at" }, [now], limit);
 }
 
 export function findSession(queries: Queries, digest: Uint8Array, now: number): Promise<SessionOwner | undefined> {
@@ -106,11 +109,6 @@ interface SignInLinkRow {
 
 export async function insertSignInLink(tx: Transaction, row: Omit<SignInLinkRow, "used_at">): Promise<void> {
   await insertRow(tx, "sign_in_links", row);
-}
-
-/** Removes links that have expired. Returns how many. */
-export function deleteExpiredLinks(tx: Transaction, now: number, limit: number): Promise<number> {
-  return deleteFirst(tx, { table: "sign_in_links", ...EXPIRED }, [now], limit);
 }
 
 /** Returns a link that is still valid. */

@@ -26,11 +26,7 @@ import { deleteIdempotencyKeys } from "../../../src/platform/storage/idempotency
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
 import { findNamed } from "../../../src/platform/domain/objects.ts";
 import { listObjects } from "../../../src/platform/storage/objects.ts";
-import {
-  deleteRequestLogs,
-  listRequestLogs,
-  type RequestLogFilters,
-} from "../../../src/platform/storage/request-logs.ts";
+import { deleteRequests, listRequestLogs, type RequestLogFilters } from "../../../src/platform/storage/request-logs.ts";
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { disabledWithWaiting, findTarget } from "../../../src/platform/storage/webhook-endpoints.ts";
 
@@ -185,7 +181,7 @@ const statements: [string, () => Promise<unknown>][] = [
   ["listing events of an object by type", () => listedEvents({ types: ["order.created"], objectIds: ["cus"] })],
   ["listing events of several objects", () => listedEvents({ types: ["order.created"], objectIds: ["cus", "ord"] })],
   ["finding what an address names", () => findNamed(explained, { environment: 1 }, "a@example.com")],
-  ["removing old requests", () => deleteRequestLogs(explained, 1, "req", 5)],
+  ["removing old requests", () => deleteRequests(explained, "request_logs", 1, "req", 5)],
   ["listing requests", () => logs({})],
   ["listing requests by method", () => logs({ method: "GET" })],
   ["listing requests by path", () => logs({ path: "/" })],

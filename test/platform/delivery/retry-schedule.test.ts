@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readRetryAfter } from "../../../src/platform/delivery/sender.ts";
+import { readRetryAfter } from "../../../src/network/retry-after.ts";
 import { nextAttemptAt } from "../../../src/platform/delivery/retry-schedule.ts";
 
 const SECOND = 1000;

@@ -3,6 +3,8 @@ import { type Clock, SUSPENDED_MS } from "./clock.ts";
 import { InvalidResponseError, type ResponseHeaders, ResponseParser, type ResponseParts } from "./response-parser.ts";
 
 export interface PosterOptions {
+  /** (default: `POST`). */
+  method?: "GET" | "POST";
   /** Opens a connection to the origin of a URL. */
   connect: (url: URL) => Socket;
   /** Time limit from the connect to the last byte of the response, in milliseconds. */
@@ -90,7 +92,7 @@ export class Poster {
       ended(result);
     });
     this.#cancelDeadline ??= clock.after(timeoutMs, () => this.#checkDeadlines());
-    connection.post(headOf(url, headers, body.length), body, line.exchange);
+    connection.post(headOf(url, headers, body.length, this.#options.method), body, line.exchange);
   }
 
   /** Closes all connections. What is in flight does not end. */
@@ -236,9 +238,9 @@ class Exchange implements ResponseReader {
   }
 }
 
-/** Returns the head of a POST (RFC 9112). */
-function headOf(url: URL, headers: readonly string[], bodyBytes: number): string {
-  let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\n`;
+/** Returns the head of a request (RFC 9112). */
+function headOf(url: URL, headers: readonly string[], bodyBytes: number, method = "POST"): string {
+  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   let hasHost = false;
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i]!;

@@ -1,8 +1,9 @@
-import { type IncomingMessage, request as requestHttp, type RequestOptions } from "node:http";
-import { request as requestHttps } from "node:https";
 import { isSuccess } from "../contract/is-success.ts";
+import { LIMITS } from "../contract/limits.ts";
 import { callAfter, type Clock as BaseClock } from "../network/clock.ts";
-import { connectOptions } from "../network/connect-options.ts";
+import { connectOptions, openSocket } from "../network/connect-options.ts";
+import { errorCodeOf } from "../network/failures.ts";
+import { Poster, type PostResult, TimeLimitError } from "../network/poster.ts";
 
 /** What a check takes from its environment. */
 export interface Clock extends Pick<BaseClock, "now" | "elapsed"> {
@@ -72,8 +73,6 @@ interface Outgoing {
   clock: Pick<Clock, "elapsed">;
 }
 
-/** This much of a response is stored; the rest is read and dropped. */
-const EXCERPT_BYTES = 4096;
 const EXCERPT_LENGTH = 200;
 /** In a page, such as the error page of a framework. */
 const STACK_FRAMES = /\s+at (?:[^\s()]+ ){0,4}\(?\S+:\d+:\d+\)?/g;
@@ -82,73 +81,52 @@ const MARKUP = /<(title|style|script)[^]*?<\/\1>|<[^>]*>|&nbsp;/gi;
 /** Sends one request on a connection of its own. Redirects are not followed. Rejects only if `signal` aborts. */
 export function exchange(outgoing: Outgoing): Promise<Response> {
   const { url, method, headers, body, limitMilliseconds, skipVerify, signal, clock } = outgoing;
-  const started = clock.elapsed();
-  const elapsed = (): number => clock.elapsed() - started;
+  const poster = new Poster({
+    method,
+    connect: () =>
+      openSocket(url, connectOptions(url.hostname, limitMilliseconds), { rejectUnauthorized: !skipVerify }),
+    timeoutMs: limitMilliseconds,
+    excerptBytes: LIMITS.deliveryExcerptBytes,
+    clock: { elapsed: () => clock.elapsed(), after: callAfter },
+  });
   return new Promise((resolve, reject) => {
-    const options: RequestOptions & { rejectUnauthorized: boolean } = {
-      method,
-      agent: false,
-      headers: { ...headers, ...(method === "POST" ? { "Content-Length": body.length } : {}) },
-      rejectUnauthorized: !skipVerify,
-      ...connectOptions(url.hostname, limitMilliseconds),
+    const end = (): void => {
+      signal.removeEventListener("abort", abort);
+      poster.close();
     };
-    const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
-    const cancelLimit = callAfter(limitMilliseconds, () =>
-      fail("timeout", `no complete response within ${limitMilliseconds / 1000} s`),
-    );
     const abort = (): void => {
       end();
       reject(signal.reason as Error);
     };
-
-    function end(): void {
-      cancelLimit();
-      signal.removeEventListener("abort", abort);
-      request.destroy();
-    }
-
-    function fail(kind: FailureKind, message: string): void {
-      end();
-      resolve({ failure: { kind, message }, milliseconds: elapsed(), excerpt: "" });
-    }
-
-    request.on("error", (error: NodeJS.ErrnoException) => fail(...describe(error, url)));
-    request.on("response", (response) => {
-      readStart(response).then(
-        (text) => {
-          end();
-          resolve(responseOf(response, text, elapsed()));
-        },
-        () => fail("closed", "the connection was closed during the response"),
-      );
-    });
     if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    request.end(body);
+    signal.addEventListener("abort", abort);
+    poster.post(url, Object.entries(headers).flat(), body, (result) => {
+      end();
+      resolve(responseOf(result, outgoing));
+    });
   });
 }
 
-async function readStart(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    if (size < EXCERPT_BYTES) chunks.push(chunk);
-    size += chunk.length;
+function responseOf(result: PostResult, { url, limitMilliseconds }: Outgoing): Response {
+  const { status, error, durationMs: milliseconds, headers, excerpt: text } = result;
+  if (status === undefined) {
+    const [kind, message] =
+      error instanceof TimeLimitError
+        ? (["timeout", `no complete response within ${limitMilliseconds / 1000} s`] as const)
+        : headers === undefined
+          ? describe(error!, url)
+          : (["closed", "the connection was closed during the response"] as const);
+    return { failure: { kind, message }, milliseconds, excerpt: "" };
   }
-  if (!response.complete) throw new Error("the response was incomplete");
-  return Buffer.concat(chunks).toString("utf8", 0, EXCERPT_BYTES);
-}
-
-function responseOf(response: IncomingMessage, text: string, milliseconds: number): Response {
-  const { location, date } = response.headers;
+  const location = headers?.get("location");
+  const date = Date.parse(headers?.get("date") ?? "");
   const isPage = /^\s*<(?:!doctype|html)/i.test(text);
-  const time = Date.parse(date ?? "");
   return {
-    status: response.statusCode ?? 0,
+    status,
     milliseconds,
     excerpt: (isPage ? text.replaceAll(MARKUP, " ") : text).replaceAll(STACK_FRAMES, "").replaceAll(/\s+/g, " ").trim(),
     ...(location === undefined ? {} : { location }),
-    ...(Number.isNaN(time) ? {} : { date: time }),
+    ...(Number.isNaN(date) ? {} : { date }),
   };
 }
 
@@ -165,10 +143,8 @@ const WORDS: Readonly<Record<string, [FailureKind, string]>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: ["other", "the certificate is for another host"],
 };
 
-function describe(error: NodeJS.ErrnoException, url: URL): [FailureKind, string] {
-  // If several addresses were tried, the first one's error counts.
-  const [first = error] = (error as { errors?: NodeJS.ErrnoException[] }).errors ?? [];
-  const code = error.code ?? first.code ?? "";
+function describe(error: Error, url: URL): [FailureKind, string] {
+  const code = errorCodeOf(error);
   if (code === "ECONNREFUSED") return ["refused", `connection refused: nothing listens on ${url.host}`];
-  return WORDS[code] ?? ["other", `the exchange failed: ${first.message || code}`];
+  return WORDS[code] ?? ["other", `the exchange failed: ${error.message || code}`];
 }

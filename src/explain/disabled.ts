@@ -23,7 +23,11 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
     subject: id,
     summary: `${name} was disabled${how}${wait}`,
     evidence: change === undefined ? `It subscribes to ${events.join(", ")}` : `Disabled by request ${change.request}`,
-    ...enabling(endpoint),
+    action:
+      reason === "gone"
+        ? "If the receiver is gone for good, delete the endpoint. Otherwise enable the endpoint once its receiver is back"
+        : "Enable the endpoint",
+    fix: shellCommand`service endpoints enable ${id}`,
   };
 }
 
@@ -34,12 +38,4 @@ export function afterRepair({ action }: Pick<Finding, "action">, then: string): 
   return action.endsWith(", then retry")
     ? action.replace(/, then retry$/, after)
     : `${action}. ${capitalized(after.slice(2))}`;
-}
-
-function enabling({ id, disabled_reason: reason }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
-  const action =
-    reason === "gone"
-      ? "If the receiver is gone for good, delete the endpoint. Otherwise enable the endpoint once its receiver is back"
-      : "Enable the endpoint";
-  return { action, fix: shellCommand`service endpoints enable ${id}` };
 }

@@ -1,6 +1,6 @@
 import { isLoopback, portOf } from "../network/connect-options.ts";
 import { acceptsConnections } from "../network/port-probe.ts";
-import type { Clock } from "../network/clock.ts";
+import { type Clock, pause } from "../network/clock.ts";
 import type { Waiting } from "../contract/listen.ts";
 import { type HostKind, localhostHint } from "./forward-failure.ts";
 import type { Report } from "./report.ts";
@@ -74,7 +74,7 @@ export class PortAdvisor {
     this.#isWaiting = true;
     wait(listening(url));
     while (!this.#isClosed && !(await tryLoopback(portOf(url), clock)).includes(true)) {
-      await new Promise<void>((resolve) => clock.after(POLL_MS, resolve));
+      await pause(clock, POLL_MS);
     }
     this.#isWaiting = false;
     if (!this.#isClosed) wait(undefined);

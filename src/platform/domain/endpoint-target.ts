@@ -1,8 +1,7 @@
-import { isIP } from "node:net";
 import { isHeaderName } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
-import { portOf, withoutBrackets } from "../../network/connect-options.ts";
+import { isLoopback, portOf, withoutBrackets } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import type { Vault } from "../security/vault.ts";
 import { escapePointer, invalidFields, shorten } from "./api-error.ts";
@@ -64,10 +63,8 @@ function isOwn(url: URL, own: URL): boolean {
 
 function isThisMachine(hostname: string): boolean {
   const host = withoutBrackets(hostname).replace(/\.$/, "");
-  if (isIP(host) === 4) return host.startsWith("127.") || host === "0.0.0.0";
-  // Returns true for loopback and "any" addresses, also for IPv4 addresses inside IPv6 ones.
-  if (isIP(host) === 6) return /^::(1|ffff:0:0|(ffff:)?7f[0-9a-f]{2}:[0-9a-f]{1,4})?$/.test(host);
-  return host === "localhost" || host.endsWith(".localhost");
+  // "Any" addresses too, and IPv4 addresses inside IPv6 ones.
+  return isLoopback(host) || host === "0.0.0.0" || /^::(ffff:0:0|(ffff:)?7f[0-9a-f]{2}:[0-9a-f]{1,4})?$/.test(host);
 }
 
 /** Headers by name, as they are sent. */

@@ -1,8 +1,8 @@
 const UNITS = [
-  { seconds: 86_400, name: "day" },
-  { seconds: 3600, name: "hour" },
-  { seconds: 60, name: "minute" },
-  { seconds: 1, name: "second" },
+  { seconds: 86_400, name: "day", one: "day", many: "days" },
+  { seconds: 3600, name: "hour", one: "h", many: "h" },
+  { seconds: 60, name: "minute", one: "min", many: "min" },
+  { seconds: 1, name: "second", one: "s", many: "s" },
 ] as const;
 
 /**
@@ -23,32 +23,15 @@ export function relativeTime(timestamp: string, now: number, { isShort = false }
 
 /** Formats a duration of whole seconds in its two largest units: `31 s`, `1 min 2 s`, `5 h 58 min`, `3 days`. */
 export function formatSpan(seconds: number): string {
-  const whole = Math.round(seconds);
-  const largest = SPANS.findIndex((unit) => whole >= unit.seconds);
+  let rest = Math.round(seconds);
+  const largest = UNITS.findIndex((unit) => rest >= unit.seconds);
   if (largest === -1) return "0 s";
-  const { seconds: size } = SPANS[largest]!;
-  const next = SPANS[largest + 1];
-  const parts = [spanPart(Math.floor(whole / size), SPANS[largest]!)];
-  const rest = next === undefined ? 0 : Math.floor((whole % size) / next.seconds);
-  if (next !== undefined && rest > 0) parts.push(spanPart(rest, next));
+  const parts = UNITS.slice(largest, largest + 2).flatMap(({ seconds: size, one, many }) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+  });
   return parts.join(" ");
-}
-
-interface Span {
-  seconds: number;
-  one: string;
-  many: string;
-}
-
-const SPANS: readonly Span[] = [
-  { seconds: 86_400, one: "day", many: "days" },
-  { seconds: 3600, one: "h", many: "h" },
-  { seconds: 60, one: "min", many: "min" },
-  { seconds: 1, one: "s", many: "s" },
-];
-
-function spanPart(count: number, { one, many }: Span): string {
-  return `${count} ${count === 1 ? one : many}`;
 }
 
 /** Formats a duration: `42 ms`, `1.3 s`, `2 min 5 s`. */

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../contract/limits.ts";
 import { inProject, shellCommand } from "../../contract/shell-command.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { capitalized } from "../../contract/words.ts";
 import { environmentNow } from "../clock.ts";
 import { Options } from "../components/form.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -122,11 +121,6 @@ export function Chip({ label, name, children }: { label: string; name: string; c
       </button>
     </span>
   );
-}
-
-/** Returns statuses as options, after one for all. */
-export function statusOptions(statuses: readonly string[]): (readonly [value: string, label: string])[] {
-  return [["", "All"], ...statuses.map((status) => [status, capitalized(status)] as const)];
 }
 
 const TYPING_MILLISECONDS = 250;

@@ -223,11 +223,17 @@ function timelineLines(delivery: Delivery, options: TimelineOptions): string[] {
   const indent = digits + 4;
   const textWidth = Math.min(MAX_TEXT_WIDTH, Math.max(MIN_TEXT_WIDTH, options.width - indent));
   const outcomeWidth = Math.max(0, ...attempts.map((attempt) => stringWidth(outcomeOf(attempt))));
-  const points = attempts.map((attempt, i) => {
-    const below = isRepeated(attempt, attempts[i - 1])
-      ? [styles.dim("same as above")]
-      : textOf(attempt, textWidth, styles);
-    return { ...pointOf(attempt, outcomeWidth, styles), below };
+  const points = attempts.map((attempt, i): Point => {
+    const style = isSuccess(attempt.status_code) ? "good" : "bad";
+    const outcome = outcomeOf(attempt);
+    const padding = " ".repeat(outcomeWidth - stringWidth(outcome));
+    const isSame = isRepeated(attempt, attempts[i - 1]);
+    return {
+      mark: styles[style](style === "good" ? "✓" : "✗"),
+      at: attempt.at,
+      head: `${styles[style](outcome)}${padding}  ${styles.dim(formatDuration(attempt.duration_ms))}`,
+      below: isSame ? [styles.dim("same as above")] : textOf(attempt, textWidth, styles),
+    };
   });
   const ending = endingOf(delivery, options);
   if (ending !== undefined) points.push(ending);
@@ -241,17 +247,6 @@ function timelineLines(delivery: Delivery, options: TimelineOptions): string[] {
   });
   const title = attempts.length === 0 ? "Attempts: none yet" : "Attempts";
   return ["", styles.dim(title), ...lines];
-}
-
-function pointOf(attempt: Attempt, outcomeWidth: number, styles: Styles): Omit<Point, "below"> {
-  const style = isSuccess(attempt.status_code) ? "good" : "bad";
-  const outcome = outcomeOf(attempt);
-  const padding = " ".repeat(outcomeWidth - stringWidth(outcome));
-  return {
-    mark: styles[style](isSuccess(attempt.status_code) ? "✓" : "✗"),
-    at: attempt.at,
-    head: `${styles[style](outcome)}${padding}  ${styles.dim(formatDuration(attempt.duration_ms))}`,
-  };
 }
 
 /** Returns what failed, and the beginning of the response. */

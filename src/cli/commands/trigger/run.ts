@@ -224,15 +224,12 @@ async function reportDeliveries(
     awaitDeliveries(events, client, deadlines, context),
   );
   if (deliveries.length === 0) {
+    const [first] = events;
+    const hint =
+      first === undefined ? await receiveHint(context) : shellCommand`For the reason: service why ${first.id}`;
     throw new UserError(
       `No deliveries: no enabled endpoint subscribes to this event type, and no listener forwarded it within ${listenerTimeout} s`,
-      {
-        hint:
-          events[0] === undefined
-            ? await receiveHint(context)
-            : shellCommand`For the reason: service why ${events[0].id}`,
-        code: "no_receiver",
-      },
+      { hint, code: "no_receiver" },
     );
   }
   if (!output.json && !output.quiet && !output.chosen)

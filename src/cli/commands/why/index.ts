@@ -15,7 +15,7 @@ import { paint, type Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { documentView } from "../../terminal/view.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
-import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
@@ -229,17 +229,11 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles): string
   const shown = attempts.slice(-MAX_ATTEMPTS);
   const hidden = attempts.length - shown.length;
   if (hidden > 0) lines.push(styles.dim(`  … ${counted(hidden, "earlier attempt")}`));
-  for (const [i, attempt] of shown.entries()) {
-    lines.push(attemptLine(attempt, lastNumber(attempts) - shown.length + i + 1, styles));
+  for (const [i, { at, status_code: code, error, duration_ms: duration, injected }] of shown.entries()) {
+    const number = String(lastNumber(attempts) - shown.length + i + 1).padStart(2);
+    const outcome = code === null ? styles.bad(shortError(error)) : colorStatus(code, styles);
+    const fault = injected === null ? "" : `  ${printable(injected)}`;
+    lines.push(`  ${number} ${styles.dim(at)}  ${outcome}  ${styles.dim(formatDuration(duration))}${fault}`);
   }
   return lines;
-}
-
-function attemptLine(
-  { at, status_code: status, error, duration_ms: duration, injected }: Attempt,
-  number: number,
-  styles: Styles,
-): string {
-  const outcome = status === null ? styles.bad(shortError(error)) : colorStatus(status, styles);
-  return `  ${String(number).padStart(2)} ${styles.dim(at)}  ${outcome}  ${styles.dim(formatDuration(duration))}${injected === null ? "" : `  ${printable(injected)}`}`;
 }

@@ -10,6 +10,7 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
+import { capitalized } from "../../../contract/words.ts";
 import type { Item } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
 import { CreateButton } from "../../components/action.tsx";
@@ -17,7 +18,7 @@ import { iconOf } from "../../components/icon.tsx";
 import { Empty } from "../../components/page.tsx";
 import { route } from "../../router.tsx";
 import { Choice } from "../choice.tsx";
-import { listFilters, oneOf, statusOptions, TIME_TERMS } from "../filters.tsx";
+import { listFilters, oneOf, TIME_TERMS } from "../filters.tsx";
 import { EVENT_STATES } from "../events/outcomes.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
@@ -39,7 +40,8 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
   const { filters: all, isFiltered } = listFilters("query", "status", "webhooks");
   const { webhooks, ...filters } = all;
-  const statuses = statusOptions(Object.keys(resourceOf(kind).statuses ?? {}));
+  const known = Object.keys(resourceOf(kind).statuses ?? {});
+  const statuses = [["", "All"] as const, ...known.map((status) => [status, capitalized(status)] as const)];
   const pages = usePages<Item>(pathOf(kind), filters);
   const Detail = useMemo(
     () =>

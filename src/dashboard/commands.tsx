@@ -82,8 +82,11 @@ function onKey(event: KeyboardEvent): void {
     moveToRow(key === "j" ? 1 : -1);
   } else if (key === "Escape" && peekedId.value !== "") closePeek();
   else if (key === "Escape" && hasMoved() && document.querySelector(".neighbors") !== null) history.back();
-  else if (key === "Escape" && route.value.page === "why") leaveExplanation();
-  else if (!follow(key)) return;
+  else if (key === "Escape" && route.value.page === "why") {
+    // Back to the page from which the explanation was opened; of a link from elsewhere, to what it explains.
+    if (hasMoved()) history.back();
+    else go(hrefOfId(route.value.id) ?? hrefOf(""));
+  } else if (!follow(key)) return;
   event.preventDefault();
 }
 
@@ -123,12 +126,6 @@ function closePeek(): void {
   const { value: id } = peekedId;
   filter({ peek: "" });
   document.querySelector<HTMLElement>(`main [data-row-id="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
-}
-
-/** Returns to the page from which the explanation was opened; of a link from elsewhere, to what it explains. */
-function leaveExplanation(): void {
-  if (hasMoved()) history.back();
-  else go(hrefOfId(route.value.id) ?? hrefOf(""));
 }
 
 function moveToRow(step: 1 | -1): void {

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { signOutProfile } from "../credentials/end.ts";
 import { assertProfileExists, resolveProfileName } from "../settings/connection.ts";
-import { type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
+import { profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 
 /** `service logout`. */
 export const command: CommandDefinition = {
@@ -32,14 +32,12 @@ async function runLogout(context: Context, { all }: { all?: true }): Promise<voi
   for (const [name, profile] of signedIn) if (!(await signOutProfile(context, name, profile))) notRevoked.push(name);
   const names = signedIn.map(([name]) => name);
   await context.updateSettings((settings) => names.reduce(withoutCredentials, settings));
-  for (const [name, profile] of signedIn) output.success(`Signed out of profile ${name}${keysLeft(profile)}`);
+  for (const [name, { credentials }] of signedIn) {
+    const hasKeys = Object.values(credentials).some(({ type }) => type === "api_key");
+    output.success(`Signed out of profile ${name}${hasKeys ? "; its API keys stay valid until revoked" : ""}`);
+  }
   if (output.json) await output.document({ signed_out: names, platform_not_told: notRevoked });
   if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is still set and is still used.");
-}
-
-function keysLeft({ credentials }: Profile): string {
-  const hasKeys = Object.values(credentials).some(({ type }) => type === "api_key");
-  return hasKeys ? "; its API keys stay valid until revoked" : "";
 }
 
 function withoutCredentials(settings: Settings, name: string): Settings {

@@ -140,8 +140,11 @@ function Input(props: {
   isEdit: boolean;
 }) {
   const { name, field, value, onInput, currency, isEdit } = props;
-  const error = props.error && emptyError(props.error, props);
   const { label, about, hint, type, required = false, choices } = field;
+  // The platform reports the format of an empty field.
+  const isMissing = value === "" && field.required !== undefined;
+  const request = `Enter ${withArticle(lowerFirst(label.replace(/s$/, "")))}`;
+  const error = props.error && isMissing ? withDetail(props.error, name, request) : props.error;
   const input = inputOf(field);
   const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
   const advice = type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint;
@@ -207,14 +210,6 @@ function LocalHint() {
     </>
   );
 }
-
-/** Returns the error with a different text for an empty field, whose format the platform reports. */
-function emptyError(error: CallError, { name, field: { label, required }, value }: InputOf): CallError {
-  if (value !== "" || required === undefined) return error;
-  return withDetail(error, name, `Enter ${withArticle(lowerFirst(label.replace(/s$/, "")))}`);
-}
-
-type InputOf = Pick<Parameters<typeof Input>[0], "name" | "field" | "value">;
 
 /** Wildcards below the one for all, each with the types that it covers. */
 const SUBSCRIPTIONS = SUBSCRIPTION_WILDCARDS.filter((wildcard) => wildcard !== "*").map((wildcard) => ({

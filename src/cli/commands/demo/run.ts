@@ -29,10 +29,12 @@ interface Stage {
 export async function runDemo(context: Context, { once }: { once: boolean }): Promise<void> {
   await offerDriver(context);
   const folder = createTemporaryFolder("service-demo-");
+  // The demo must not act on a real profile, whatever the shell's environment.
+  const others = Object.entries(context.env).filter(([name]) => !name.startsWith("SERVICE_"));
   const stage: Stage = {
     context,
     reporter: context.output.json ? jsonReporter(context) : humanReporter(context),
-    env: { ...withoutOurVariables(context.env), SERVICE_CONFIG_DIR: folder },
+    env: { ...Object.fromEntries(others), SERVICE_CONFIG_DIR: folder },
     groups: [],
   };
   let isStopping = false;
@@ -45,7 +47,9 @@ export async function runDemo(context: Context, { once }: { once: boolean }): Pr
     if (once) return;
     stage.reporter.stayOpen({ baseUrl, signInUrl, folder });
     stage.receiver?.follow((event) => stage.reporter.arrived(event));
-    await untilInterrupted(context);
+    await orAborted(new Promise<never>(() => {}), context.signal).catch((error: unknown) => {
+      if (!isCtrlC(error)) throw error;
+    });
   } finally {
     isStopping = true;
     await Promise.all(stage.groups.map((group) => group.stop("SIGTERM", STOP_MS)));
@@ -154,17 +158,6 @@ function start({ context, env, groups }: Stage, args: readonly string[], input?:
         closed.then((code) => reject(failure(code)), reject);
       }),
   };
-}
-
-async function untilInterrupted({ signal }: Context): Promise<void> {
-  await orAborted(new Promise<never>(() => {}), signal).catch((error: unknown) => {
-    if (!isCtrlC(error)) throw error;
-  });
-}
-
-/** The demo must not act on a real profile, whatever the shell's environment. */
-function withoutOurVariables(env: Context["env"]): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SERVICE_")));
 }
 
 function text(record: Record<string, unknown>, name: string): string {

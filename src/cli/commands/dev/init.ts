@@ -95,9 +95,10 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
   const file = await ask(flags.writeEnv, `File for secret and API key, or ${NONE}`, "--write-env", ".env.local");
   const { secret, key, url } = PROJECT_DEFAULTS;
   return {
-    platform: isPortText(platform)
-      ? { port: platform === AUTO ? AUTO : Number(platform), database: PROJECT_DEFAULTS.database }
-      : { url: platform },
+    platform:
+      platform === AUTO || /^\d+$/.test(platform)
+        ? { port: platform === AUTO ? AUTO : Number(platform), database: PROJECT_DEFAULTS.database }
+        : { url: platform },
     forward: { to },
     ...(file === NONE ? {} : { env: { file, secret, key, url } }),
     ...(flags.seed === undefined ? {} : { seed: flags.seed }),
@@ -107,10 +108,6 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
 
 /** Returns why a text is invalid, or undefined. */
 type ProblemOf = (text: string) => string | undefined;
-
-function isPortText(text: string): boolean {
-  return text === AUTO || /^\d+$/.test(text);
-}
 
 function rejectInvalid(flag: string, given: string | undefined, problemOf: ProblemOf): void {
   const problem = given === undefined ? undefined : problemOf(given);

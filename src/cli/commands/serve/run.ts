@@ -94,7 +94,9 @@ export async function runServe(context: Context, options: ServeOptions): Promise
       if (project !== undefined) keepPort(project, platform.baseUrl, context.projectFolder);
       const place = options.ephemeral ? "ephemeral" : describeDatabase(database);
       await reporter.ready(platform, place, credentials, exactLinkCommand(database, context));
-      await untilSignal(context);
+      await orAborted(new Promise<never>(() => {}), context.signal).catch((reason: unknown) => {
+        if (!(reason instanceof InterruptedError) || reason.signal === "SIGHUP") throw reason;
+      });
     } finally {
       reporter.stopping();
       await platform.close(options.drainDelay);
@@ -245,12 +247,6 @@ function rejectPublicHost(options: ServeOptions, context: Context): void {
   });
 }
 
-async function untilSignal({ signal }: Context): Promise<void> {
-  await orAborted(new Promise<never>(() => {}), signal).catch((reason: unknown) => {
-    if (!(reason instanceof InterruptedError) || reason.signal === "SIGHUP") throw reason;
-  });
-}
-
 /** Turns errors that the user can fix into UserErrors; anything else is a defect. */
 function explain(error: unknown, { port, host }: ServeOptions & { port: number }): unknown {
   if (error instanceof SigningKeysError) return new UsageError(`--leak-keys: ${error.message}`, { cause: error });
@@ -274,10 +270,7 @@ function explain(error: unknown, { port, host }: ServeOptions & { port: number }
     case "ENOTFOUND":
       return new UsageError(`--host ${host} is not an address of this machine`, { hint: "The default is 127.0.0.1." });
     default:
-      return databaseError(error, {
-        not_writable: NOT_WRITABLE,
-        locked: "Or pass --database with another file.",
-      });
+      return databaseError(error, { not_writable: NOT_WRITABLE, locked: "Or pass --database with another file." });
   }
 }
 

@@ -50,6 +50,9 @@ const RETENTION: Record<string, string> = {
   request: "Requests without a valid credential are not retained, others for 7 days",
 };
 
+/** Neither a reset nor restoring a snapshot deletes these, unless a reset was asked to remove endpoints. */
+const KEPT_BY_RESET: ReadonlySet<IdKind> = new Set(["api_key", "oauth_app", "webhook_endpoint"]);
+
 /** Test clocks are rarely further ahead. */
 const LONGEST_ADVANCE_MILLISECONDS = 100 * 365 * 86_400_000;
 
@@ -58,7 +61,7 @@ const LONGEST_ADVANCE_MILLISECONDS = 100 * 365 * 86_400_000;
  * it there.
  */
 export function ofMissing(
-  { id, kind, isLive, now, deletion, resetAt, newest }: Missing,
+  { id, kind, isLive, now, deletion, resetAt: lastReset, newest }: Missing,
   time: TimeFormat,
   show = shellCommand`service why ${id}`,
 ): Finding {
@@ -76,6 +79,7 @@ export function ofMissing(
     };
   }
   const created = timeOfId(id);
+  const resetAt = KEPT_BY_RESET.has(kind) ? null : lastReset;
   const isExample = created > now + LONGEST_ADVANCE_MILLISECONDS;
   // One from the future is from before the reset, too, which ended the time of the test clock. `now` is a whole second.
   const isReset = resetAt !== null && !isExample && (created <= Date.parse(resetAt) || created >= now + 1000);

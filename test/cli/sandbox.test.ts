@@ -20,6 +20,16 @@ beforeEach(async () => {
 });
 
 describe("service sandbox reset", () => {
+  it.each([
+    ["keys", "key_0355300000000000000000"],
+    ["endpoints", "we_0355300000000000000000"],
+  ])("is not given as a reason for an unknown ID of %s, which it retains", async (command, id) => {
+    const { exitCode, stderr } = await service([command, "get", id]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`${id} does not exist in the sandbox\n`);
+    expect(stderr).not.toMatch(/reset|events/);
+  });
+
   it("keeps the choices of its question on one line of a narrow terminal", async () => {
     const session = runInTerminal(["sandbox", "reset", "--remove-endpoints"], { env: cli.platform.env, columns: 74 });
     await session.waitFor("(y/N)");

@@ -107,7 +107,7 @@ describe("service keys scan", () => {
     write("a.txt", newKey());
     write("b.txt", newKey());
     expect(places(await scan("b.txt"))).toEqual(["b.txt:1"]);
-    expect(await scan("c.txt")).toMatchObject({ exitCode: 1, stderr: "Error: c.txt does not exist\n" });
+    expect(await scan("c.txt")).toMatchObject({ exitCode: 2, stderr: "Error: c.txt does not exist\n" });
     expect((await scan("/no-such-folder")).stderr).toBe("Error: /no-such-folder does not exist\n");
   });
 

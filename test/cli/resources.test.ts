@@ -249,7 +249,7 @@ describe("service api", () => {
     expect(JSON.parse(stdout)).toMatchObject({ amount: 3 });
     expect(await service(["api", "POST", "/v1/orders", "--input", "/nowhere.json"])).toMatchObject({
       exitCode: 2,
-      stderr: "Error: --input: /nowhere.json does not exist\nSee `service api --help`.\n",
+      stderr: "Error: --input: /nowhere.json does not exist\n",
     });
     expect(await service(["api", "POST", "/v1/orders", "--input", "-"], { input: "{" })).toMatchObject({
       exitCode: 2,

@@ -98,7 +98,7 @@ describe("service trigger --fixture", () => {
 `;
     const before = await apiOf(platform.baseUrl, platform.apiKey)("GET", "/v1/customers?limit=1");
     const { exitCode, stdout, stderr } = await fixture(wrong);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr.trimEnd().split("\n")).toEqual([
       "Error: --fixture: - has 11 mistakes; nothing was sent",
       'call 2: unknown field "metod"; did you mean method?',
@@ -124,7 +124,7 @@ describe("service trigger --fixture", () => {
     ["", /must be a list of calls/],
   ])("explains what is wrong with %j", async (input, message) => {
     const result = await fixture(input);
-    expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(result).toMatchObject({ exitCode: 2, stdout: "" });
     expect(result.stderr).toMatch(message);
   });
 
@@ -133,7 +133,7 @@ describe("service trigger --fixture", () => {
       `[{ "method": "POST", "path": "/v1/events",\n "body": { "type": "order.created", "data": { "n": 12345678901234567890${filler} } } }]`;
     const small = await fixture(call(""));
     expect(small).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining("has the number 12345678901234567890"),
     });
     expect(small.stderr).toContain("Line 2, column 52. To send it as text");

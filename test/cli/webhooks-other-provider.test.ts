@@ -97,7 +97,7 @@ describe("service webhooks", () => {
     const args = ["webhooks", "check", "localhost:1", "--secret", SECRET, "--junit", "none/a.xml"];
     const { exitCode, stderr } = await runCli(args, { cwd: createConfigDir() });
     expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
+      exitCode: 2,
       stderr: "Error: --junit: the folder of none/a.xml does not exist\n",
     });
   });

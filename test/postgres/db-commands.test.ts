@@ -138,7 +138,7 @@ describe("db status and migrate", () => {
   it("creates nothing for a missing SQLite file or another program's", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-status-"));
     const none = await runCli(["db", "status", "--database", join(folder, "none.db")]);
-    expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
+    expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("none.db does not exist")]);
     writeFileSync(join(folder, "empty.db"), "");
     const empty = await runCli(["db", "status", "--database", join(folder, "empty.db")]);
     expect([empty.exitCode, empty.stderr]).toEqual([1, expect.stringContaining("not a database of the platform")]);
@@ -171,7 +171,7 @@ describe("db copy", () => {
   it("creates no database if there is none to copy", async () => {
     const none = join(mkdtempSync(join(tmpdir(), "service-copy-")), "none.db");
     const copied = await runCli(["db", "copy", none, await server.createDatabase()]);
-    expect([copied.exitCode, copied.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
+    expect([copied.exitCode, copied.stderr]).toEqual([2, expect.stringContaining("none.db does not exist")]);
     expect(existsSync(none)).toBe(false);
   });
 

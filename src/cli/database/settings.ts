@@ -10,7 +10,7 @@ import {
   StorageUnavailableError,
 } from "../../platform/index.ts";
 import type { Context } from "../context.ts";
-import { UsageError, UserError } from "../errors.ts";
+import { EXIT_CODES, UsageError, UserError } from "../errors.ts";
 import { databaseOf, projectWithPlatform } from "../project/platform.ts";
 import { dataDirectory } from "../settings/read.ts";
 import type { PostgresOptions } from "./options.ts";
@@ -99,6 +99,7 @@ export function databaseError(cause: unknown, hints: Partial<Record<StorageOpenE
     return new UserError(cause.message, {
       code: cause.code,
       hint: cause.code === "driver_missing" ? DRIVER_MISSING : hints[cause.code],
+      exitCode: cause.code === "missing" ? EXIT_CODES.usage : EXIT_CODES.failed,
       cause,
     });
   }

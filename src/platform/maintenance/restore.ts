@@ -90,7 +90,6 @@ function takeLock(sqlite: SqliteRuntime, file: string): FileLock {
 
 /** Throws RestoreError if a copy of the file alone would not be a whole database. */
 function assertWhole(backup: string, database: string): void {
-  if (!existsSync(backup)) throw new RestoreError(`${backup} does not exist`);
   if (!statSync(backup).isFile()) throw new RestoreError(`${backup} is not a file.`);
   if (existsSync(database) && realpathSync(backup) === realpathSync(database)) {
     throw new RestoreError(`${backup} is the database itself. Pass a backup of it.`);

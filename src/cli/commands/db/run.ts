@@ -96,7 +96,7 @@ export async function runBackup(context: Context, file: string, options: DbOptio
 
 /** Replaces a database with a backup. Throws UsageError if replacing one was not confirmed. */
 export async function runRestore(context: Context, file: string, options: RestoreOptions): Promise<void> {
-  const { output, cwd, env } = context;
+  const { output, env } = context;
   const database = namedDatabase(options, context);
   if (isPostgresUrl(database)) {
     throw new UsageError("db restore works on SQLite files only; restore a PostgreSQL backup with pg_restore", {
@@ -106,7 +106,8 @@ export async function runRestore(context: Context, file: string, options: Restor
     });
   }
   const stamp = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const { rows, previous } = await restore(resolve(cwd, file), database, {
+  const backup = existingFile(file, context);
+  const { rows, previous } = await restore(backup, database, {
     stamp,
     driver: driverFolder(env),
     confirm: options.yes === true ? undefined : () => confirmReplacing(database, context),
@@ -115,7 +116,7 @@ export async function runRestore(context: Context, file: string, options: Restor
     throw new UserError(error.message, { code: "restore_failed", cause: error });
   });
   if (output.json) {
-    return await output.document({ database, restored_from: resolve(cwd, file), previous: previous ?? null, rows });
+    return await output.document({ database, restored_from: backup, previous: previous ?? null, rows });
   }
   output.success(`Restored ${database}`);
   for (const line of countLines(rows, output)) output.line(line);
@@ -189,8 +190,7 @@ export async function runCopy(context: Context, from: string, to: string, option
     });
   }
   const { output } = context;
-  const file = resolve(context.cwd, from);
-  if (!existsSync(file)) throw new UserError(`${file} does not exist`, { code: "missing" });
+  const file = existingFile(from, context);
   const source = await open(openDatabase, file, options, context);
   try {
     const target = await open(openDatabase, to, options, context);
@@ -221,6 +221,12 @@ export async function runCopy(context: Context, from: string, to: string, option
   } finally {
     await source.close();
   }
+}
+
+function existingFile(name: string, { cwd }: Context): string {
+  const file = resolve(cwd, name);
+  if (!existsSync(file)) throw new UsageError(`${file} does not exist`, { code: "missing" });
+  return file;
 }
 
 async function open<Opened>(

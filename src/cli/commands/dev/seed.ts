@@ -7,7 +7,7 @@ import type { Identity } from "../../../contract/schemas/account.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { createFolder } from "../../../files/folders.ts";
 import type { Context } from "../../context.ts";
-import { UserError } from "../../errors.ts";
+import { UsageError } from "../../errors.ts";
 import { readRegularFile } from "../../project/safe-files.ts";
 import { replaceDurably } from "../../../files/replace.ts";
 import { Cleanup } from "../../triggering/perform.ts";
@@ -71,7 +71,7 @@ function readSeed(seed: string, { cwd }: Context): Buffer {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ENOENT" ? "does not exist" : message;
-    throw new UserError(`seed: ${seed} ${reason}`, { code: "input_file", cause: error });
+    throw new UsageError(`seed: ${seed} ${reason}`, { code: "input_file", cause: error });
   }
 }
 

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { shellCommand } from "../../../../contract/shell-command.ts";
-import { UserError } from "../../../errors.ts";
+import { UsageError, UserError } from "../../../errors.ts";
 import { type Finding, findingsIn, MAX_CREDENTIAL_LENGTH, withoutNuls } from "./finding.ts";
 
 /** A path inside a git repository, and the options of its git processes. */
@@ -143,7 +143,7 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
   if (code === 0) return;
   // Outside a repository, git rejects the flags of `diff --cached` as invalid usage.
   if (code === USAGE) {
-    throw new UserError(`${path} is not in a git repository`, {
+    throw new UsageError(`${path} is not in a git repository`, {
       code: "git",
       hint: shellCommand`To scan the files themselves: service keys scan ${path}`,
     });

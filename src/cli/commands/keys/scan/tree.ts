@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { open, readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { UserError } from "../../../errors.ts";
+import { UsageError } from "../../../errors.ts";
 import { type Finding, findingsIn, MAX_CREDENTIAL_LENGTH, matchesWithIndex, withoutNuls } from "./finding.ts";
 
 const MAX_BINARY_BYTES = 1024 * 1024;
@@ -20,7 +20,7 @@ interface TreeReport {
  */
 export async function* scanTree(path: string, report: TreeReport): AsyncGenerator<Finding> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new UserError(error.code === "ENOENT" ? `${path} does not exist` : `Cannot read ${path} (${error.code})`, {
+    throw new UsageError(error.code === "ENOENT" ? `${path} does not exist` : `Cannot read ${path} (${error.code})`, {
       code: "input_file",
       cause: error,
     });

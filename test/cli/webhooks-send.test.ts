@@ -181,6 +181,9 @@ describe("service webhooks send", () => {
     const warning = /^Warning: The payload is not JSON, but those of Stripe are/;
     expect((await send(receiver.url, ["--scheme", "stripe"], "a b")).stderr).toMatch(warning);
     expect((await send(receiver.url, ["--scheme", "slack"], "a=b")).stderr).toBe("");
+    const unreached = await send("localhost:1", ["--scheme", "stripe"], "a b");
+    expect(unreached.exitCode).toBe(7);
+    expect(unreached.stdout).not.toContain("not JSON");
   });
 
   it("suggests a check with the same headers and options, but without secrets", async () => {

@@ -100,7 +100,7 @@ export async function runSend(context: Context, address: string, flags: SendFlag
       if (!isSuccess(result.status)) failed += 1;
       // As `webhooks check` decides: a receiver that accepts a connection and does not respond is reachable.
       if (result.failure !== undefined && result.failure.code !== "timeout") unreached += 1;
-      const hint = isJson ? hintFor(result, address, flags, scheme) : NOT_JSON;
+      const hint = isJson || result.status === undefined ? hintFor(result, address, flags, scheme) : NOT_JSON;
       await print(sentOf(delivery, result, url, hint && context.output.runnable(hint)));
     }
   } catch (error) {

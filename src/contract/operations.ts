@@ -639,6 +639,10 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
     [`create${label}`]: {
       route: `POST ${path}`,
       ...described(`Create ${one}`, "created"),
+      ...(kind === "payment" && {
+        details:
+          "The `order` may have any status, also `canceled`, and another amount or currency. A payment never changes its order.",
+      }),
       ...(unique.length > 0 && {
         details: `A second one with the same ${unique.map(([name]) => `\`${name}\``).join(" or ")} returns 409.`,
       }),
@@ -673,6 +677,7 @@ function objectEntries(kind: ObjectKind): Record<string, Entry> {
       [`delete${label}`]: {
         route: `DELETE ${path}/{id}`,
         ...described(`Delete ${one}`, "deleted"),
+        ...(kind === "customer" && { details: "The customer's orders are retained, with the ID." }),
         response: schemas.deleted,
       },
     }),

@@ -89,7 +89,7 @@ describe("service trigger", () => {
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: expect.stringMatching(
-        /^Error: --override currency: must be one of the ISO 4217 currency codes, such as EUR/,
+        /^Error: --override currency: must be one of the ISO 4217 currency codes in capitals, such as EUR/,
       ),
     });
   });

@@ -34,7 +34,7 @@ const FORMATS: Record<string, FormatRule> = {
   },
   currency: {
     accepts: (value) => CURRENCIES.has(value),
-    expected: "one of the ISO 4217 currency codes, such as EUR",
+    expected: "one of the ISO 4217 currency codes in capitals, such as EUR",
     keywords: { enum: [...CURRENCIES], examples: ["EUR"] },
   },
   timestamp: {

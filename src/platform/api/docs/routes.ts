@@ -80,12 +80,13 @@ function referenceRoutes(
     }
     return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
   };
-  for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
-    app.get(path, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`));
-  }
+  app.get(DOCS_PATH, async (_request, reply) => reply.redirect(`${GUIDES_PATH}/`));
   app.get(REFERENCE_PATH, { config: { compress: true } }, async (request, reply) => show("", request, reply));
+  app.get(`${REFERENCE_PATH}/`, async (_request, reply) => reply.redirect(REFERENCE_PATH, 308));
   app.get(`${DOCS_PATH}/*`, { config: { compress: true } }, async (request, reply) =>
-    show(MISSING_PAGE, request, reply),
+    request.url.endsWith("/")
+      ? reply.redirect(request.url.replace(/\/+$/, ""), 308)
+      : await show(MISSING_PAGE, request, reply),
   );
   app.get<{ Params: { group: string } }>(
     `${REFERENCE_PATH}/:group`,

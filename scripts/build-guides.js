@@ -238,18 +238,13 @@ function codeOf(text) {
 /** Returns the examples of a command as a block each, because readers copy one of them. Its comment is its caption. */
 function examplesOf(token, exampleLines) {
   if (token.type !== "fence" || !token.info.startsWith("sh")) return [token];
-  return token.content
-    .trimEnd()
-    .split("\n")
-    .flatMap((line) => {
-      const { comment, lines } = exampleLines(line, EXAMPLE_WIDTH, false);
-      const caption = new token.constructor("html_block", "", 0);
-      if (comment.length > 0)
-        caption.content = `<p class="caption">${escape(comment.join(" ").replace("# ", ""))}:</p>\n`;
-      const example = new token.constructor("fence", "code", 0);
-      [example.info, example.content] = [token.info, `${lines.join("\n")}\n`];
-      return [caption, example];
-    });
+  return [...token.content.matchAll(/^(?:# (.*)\n)?(.+)$/gm)].flatMap(([, comment, typed]) => {
+    const caption = new token.constructor("html_block", "", 0);
+    if (comment !== undefined) caption.content = `<p class="caption">${escape(comment)}:</p>\n`;
+    const example = new token.constructor("fence", "code", 0);
+    [example.info, example.content] = [token.info, `${exampleLines(typed, EXAMPLE_WIDTH).join("\n")}\n`];
+    return [caption, example];
+  });
 }
 
 /** Names the columns of cells, because a phone shows each row as a list. Two columns, a description or a name need none. */

@@ -5,6 +5,7 @@ import { COMMAND_GUIDES } from "../src/cli/command-guides.ts";
 import { COMMANDS } from "../src/cli/command-table.ts";
 import { addGlobalOptions } from "../src/cli/global-options.ts";
 import { descriptionOf, textLines, usageOf } from "../src/cli/help-layout.ts";
+import { commentedExample } from "../src/cli/terminal/wrap.ts";
 import { withCommandName } from "../src/cli/process-io.ts";
 import { commandPath, operationCommand } from "../src/platform/api/docs/reference/samples.ts";
 import { OPERATIONS } from "../src/contract/operations.ts";
@@ -35,7 +36,7 @@ process.stdout.write(
       program.createOption("-h, --help", "Show help"),
     ]),
     "## Output and exit codes",
-    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or their combination is wrong and nothing was\nchanged, and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if the platform rejected a value.",
+    "Results go to stdout; notes, questions and errors go to stderr. [Formatting](#topic-formatting) describes what a terminal, a pipe\nand `--json` get. A command exits with 0 if it succeeded, 2 if a flag, an argument or a value is invalid, whether the CLI or the\nplatform finds it (400), and otherwise with one of these [exit codes](errors.md#exit-codes): 1, for example, if an order is already\ncanceled (409).",
     "In a pipe, `listen`, `webhooks capture` and `webhooks replay` print a line for each event and each attempt: time, status, type, ID,\nmilliseconds, notes, response. Their times, and those of `--json`, are of this machine; a terminal shows the sandbox's. With a\ncommand after `--`, `listen` prints its lines on stderr, as on a terminal. Commands that print several kinds of lines reject\n`--jq`, commands without objects `--fields`, and commands that show a new secret `--quiet`.",
     ...sections,
     ...Object.entries(TOPICS).map(
@@ -46,7 +47,8 @@ process.stdout.write(
 );
 
 function describe(command: Command, level: number, guide = ""): string {
-  const { usage = "", examples = [] } = definitionOf(command) ?? {};
+  const { usage = "" } = definitionOf(command) ?? {};
+  const examples = (definitionOf(command)?.examples ?? []).map(commentedExample);
   const needsProgram = usage.endsWith(" -- command...");
   const operands = command.registeredArguments.map(
     (argument) =>
@@ -62,9 +64,14 @@ function describe(command: Command, level: number, guide = ""): string {
     operands.join("\n"),
     examples.length === 0
       ? ""
-      : `${examples.length === 1 ? "Example" : "Examples"}:\n\n\`\`\`sh\n${inProject(examples.join("\n"))}\n\`\`\``,
-    output === undefined ? "" : outputOf(output, examples),
-    flagTable(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
+      : `${examples.length === 1 ? "Example" : "Examples"}:\n\n\`\`\`sh\n${inProject(examples.map(({ typed, comment }) => (comment === undefined ? typed : `${comment}\n${typed}`)).join("\n"))}\n\`\`\``,
+    output === undefined
+      ? ""
+      : outputOf(
+          output,
+          examples.map(({ typed }) => typed),
+        ),
+    flagTables(command.options.filter((option) => !option.hidden || isDeclared(option, command))),
     fieldList(fieldNamesOf(command)?.fields ?? []),
     ...command.commands.map((child) => describe(child, Math.min(level + 1, 4))),
   ];
@@ -100,7 +107,17 @@ function isDeclared(option: Option, command: Command): boolean {
   return definitionOf(command)?.options?.some(({ flag }) => flag === option.flags) === true;
 }
 
-/** Returns the flags in a table, with a column for their defaults if one of them has any. */
+/** Returns the flags in a table for each of their groups. */
+function flagTables(options: readonly Option[]): string {
+  const groups = [...new Set(options.map(({ helpGroupHeading = "" }) => helpGroupHeading))];
+  const tables = groups.map((group) => {
+    const table = flagTable(options.filter(({ helpGroupHeading = "" }) => helpGroupHeading === group));
+    return groups.length === 1 ? table : `**${group === "" ? "Flags" : group}**\n\n${table}`;
+  });
+  return tables.join("\n\n");
+}
+
+/** Returns flags in a table, with a column for their defaults if one of them has any. */
 function flagTable(options: readonly Option[]): string {
   if (options.length === 0) return "";
   const rows = options.map((option) => {
@@ -115,7 +132,11 @@ function flagTable(options: readonly Option[]): string {
     `| ${columns.join(" | ")} |`,
     `|${" --- |".repeat(columns.length)}`,
     ...rows.map(([flags, text, usual]) => {
-      const cells = [`\`${cell(flags)}\``, escaped(text), ...(hasDefaults ? [escaped(usual)] : [])];
+      const cells = [
+        `\`${cell(flags)}\``,
+        escaped(text),
+        ...(hasDefaults ? [/^[A-Z_]+$/.test(usual) ? `\`${usual}\`` : escaped(usual)] : []),
+      ];
       return `| ${cells.join(" | ")} |`;
     }),
   ].join("\n");

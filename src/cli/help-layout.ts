@@ -3,7 +3,7 @@ import type { Argument, Command, Help, Option } from "commander";
 import { COMMAND_GUIDES } from "./command-guides.ts";
 import { definitionOf, fieldNamesOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
-import { COMMENTED, exampleLines, wrapWords } from "./terminal/wrap.ts";
+import { commentedExample, exampleLines, wrapWords } from "./terminal/wrap.ts";
 
 const MIN_DESCRIPTION_WIDTH = 28;
 const MAX_WIDTH = 100;
@@ -22,15 +22,7 @@ export function formatHelp(
   const { examples = [], notes = "" } = definitionOf(command) ?? {};
   const sections = [
     `${paragraphs(runnable(helper.commandDescription(command)), width)}\n`,
-    section(
-      "Examples",
-      examples.map(runnable).flatMap((example, _, all) => {
-        const hasRoom = all.every((one) => one.length <= width - 4 || !COMMENTED.test(one));
-        const { comment, lines } = exampleLines(example, width - 4, hasRoom);
-        const [first, ...rest] = lines;
-        return [...comment, `${styles.accent("$")} ${first}`, ...rest].map((line) => `  ${line}`);
-      }),
-    ),
+    section("Examples", exampleSection(examples.map(runnable).map(commentedExample), width - 4)),
     section("Usage", hanging(`  ${runnable(`${usageOf(command)} `).trim()}`, width)),
     section(
       "Arguments",
@@ -66,6 +58,18 @@ export function formatHelp(
 
   function section(title: string, lines: readonly string[]): string {
     return lines.length === 0 ? "" : `${styles.strong(title)}\n${lines.join("\n")}\n`;
+  }
+
+  /** Puts comments beside their examples if all have room there, or else above them. */
+  function exampleSection(all: readonly ReturnType<typeof commentedExample>[], room: number): string[] {
+    const column = Math.max(0, ...all.map(({ typed, comment }) => (comment === undefined ? 0 : typed.length))) + 2;
+    const isBeside = all.every(({ comment = "" }) => column + comment.length <= room);
+    return all.flatMap(({ typed, comment }) => {
+      if (isBeside) return `  ${styles.accent("$")} ${comment === undefined ? typed : typed.padEnd(column) + comment}`;
+      const [first, ...rest] = exampleLines(typed, room);
+      const lines = [`${styles.accent("$")} ${first}`, ...rest];
+      return [...(comment === undefined ? [] : wrapWords(comment, room)), ...lines].map((line) => `  ${line}`);
+    });
   }
 
   function items<Item>(list: readonly Item[], parts: (item: Item) => [term: string, description: string]): string[] {

@@ -105,12 +105,12 @@ const PROGRAM: CommandDefinition = {
   name: "service",
   about: "Build and test webhook integrations on your own machine",
   examples: [
-    "service demo                                # end-to-end demo",
-    "service dev                                 # platform, listener and app",
-    "service listen --forward-to localhost:3000  # forward events to your app",
-    "service trigger order.completed             # trigger an event",
-    "service why                                 # explain the newest failure",
-    "service webhooks check localhost:3000       # grade a receiver",
+    "service demo # End-to-end demo",
+    "service dev # Platform, listener and app",
+    "service listen --forward-to localhost:3000 # Forward events to your app",
+    "service trigger order.completed # Trigger an event",
+    "service why # Explain the newest failure",
+    "service webhooks check localhost:3000 # Grade a receiver",
     "service customers create --email ada@example.com",
   ],
 };

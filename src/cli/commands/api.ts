@@ -41,9 +41,9 @@ export const command: CommandDefinition = {
   fields: "any",
   examples: [
     "service api /v1/customers",
-    "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api",
-    "service api POST /v1/customers --input customer.json",
-    "service api GET /v1/events --paginate --json --jq '.data | length'",
+    "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api # Build the JSON body from fields",
+    "service api POST /v1/customers --input customer.json # Send a file as the body",
+    "service api GET /v1/events --paginate --json --jq '.data | length' # Fetch all pages",
   ],
   run(context: Context, first: string, second: string | undefined, flags: Flags) {
     if (second === undefined && METHODS.some((method) => method === first.toUpperCase())) {

@@ -46,7 +46,7 @@ export const command: CommandDefinition = {
       show: (app, context) => showSecret(context, "oauth_app", app, APPS.view),
       examples: [
         "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
-        "service apps create --name Desktop --redirect-uri http://127.0.0.1/callback --public",
+        "service apps create --name Desktop --redirect-uri http://127.0.0.1/callback --public # For an app that cannot keep a secret",
       ],
     }),
     listVerb(APPS, { filters: [], examples: ["service apps list", "service apps list --live"] }),

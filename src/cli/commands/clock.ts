@@ -54,7 +54,7 @@ export const command: CommandDefinition = {
   name: "clock",
   about:
     "Manage the sandbox test clock. Advancing it makes retries and expirations happen now. It moves forward only: real time returns with a reset of the sandbox.",
-  examples: ["service clock show", "service clock advance 3d"],
+  examples: ["service clock show", "service clock advance 3d # Through all retries"],
   sandboxOnly: "Only the sandbox has a test clock",
   commands: [
     {
@@ -74,7 +74,7 @@ export const command: CommandDefinition = {
       options: [IDEMPOTENCY_KEY],
       dryRun: true,
       fields: CLOCK_ADVANCE,
-      examples: ["service clock advance 30s", "service clock advance 3d"],
+      examples: ["service clock advance 30s", "service clock advance 3d # Through all retries"],
       run: runAdvance,
     },
     {

@@ -11,10 +11,10 @@ export const command: CommandDefinition = {
   about: "Generate a shell completion script for commands, flags, event types, profiles and IDs",
   args: [{ arg: "[shell]", about: "Shell, by default that of $SHELL", choices: SHELLS }],
   examples: [
-    "source <(service completion bash)                               # in ~/.bashrc",
-    "source <(service completion zsh)                                # in ~/.zshrc, after compinit",
+    "source <(service completion bash) # In ~/.bashrc",
+    "source <(service completion zsh) # In ~/.zshrc, after compinit",
     "service completion fish > ~/.config/fish/completions/service.fish",
-    "service completion powershell | Out-String | Invoke-Expression  # in $PROFILE",
+    "service completion powershell | Out-String | Invoke-Expression # In $PROFILE",
   ],
   notes: `
 Shells complete a command by its first word, so not after npx. To have the

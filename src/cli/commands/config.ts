@@ -105,15 +105,15 @@ export const command: CommandDefinition = {
     "Manage settings. Precedence: flag, environment variable, service.yaml, profile, default. Credentials are managed by `service login` and `service logout`.",
   examples: [
     "service config list",
-    "service config set base_url https://api.example.com --profile shop",
-    "service config unset base_url",
+    "service config set base_url https://api.example.com --profile shop # For one profile only",
+    "service config unset base_url # Back to the default",
   ],
   commands: [
     {
       name: "list",
       about: "List settings with their values and sources",
       fields: VIEW,
-      examples: ["service config list", "service config list --json --jq '.[] | select(.source != \"default\")'"],
+      examples: ["service config list --json --jq '.[] | select(.source != \"default\")' # Only changed settings"],
       run: runList,
     },
     {
@@ -134,14 +134,14 @@ export const command: CommandDefinition = {
           suggest: ([key = ""]) => (CONFIG_KEYS[key]?.values ?? []).map((value) => ({ value, description: "" })),
         },
       ],
-      examples: ["service config set base_url https://api.example.com", "service config set update_notices false"],
+      examples: ["service config set base_url https://api.example.com", "service config set update_notices false "],
       run: (context: Context, key: string, value: string) => runStore(context, key, value),
     },
     {
       name: "unset",
       about: "Restore the default of a setting",
       args: [KEY],
-      examples: ["service config unset base_url"],
+      examples: ["service config unset base_url # Back to the default"],
       run: (context: Context, key: string) => runStore(context, key, undefined),
     },
     {

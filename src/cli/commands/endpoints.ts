@@ -42,8 +42,8 @@ export const command: CommandDefinition = {
       show: showCreated,
       examples: [
         "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
-        "service endpoints create --url https://preview.example.com/hooks --events '*' --header @headers.txt",
-        "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
+        "service endpoints create --url https://preview.example.com/hooks --events '*' --header @headers.txt # Send headers that a proxy requires",
+        "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret) # Store the signing secret",
       ],
     }),
     listVerb(ENDPOINTS, {
@@ -54,9 +54,9 @@ export const command: CommandDefinition = {
     getVerb(ENDPOINTS),
     updateVerb("webhook_endpoint", ENDPOINTS, {
       examples: [
-        `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
+        `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*' # Replace the list of event types`,
         `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
-        `service endpoints update ${ENDPOINTS.exampleId} --header 'X-Api-Key: 3f1d0c' --header 'Authorization:'`,
+        `service endpoints update ${ENDPOINTS.exampleId} --header 'X-Api-Key: 3f1d0c' --header 'Authorization:' # Set a header and remove another`,
       ],
     }),
     statusChange("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries"),
@@ -83,7 +83,7 @@ export const command: CommandDefinition = {
       fields: ENDPOINT_WITH_SECRET,
       examples: [
         `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
-        `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,
+        `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret # Both secrets sign for two hours`,
       ],
       run: runRotate,
     },
@@ -103,7 +103,7 @@ export const command: CommandDefinition = {
       fields: EVENTS.view,
       examples: [
         `service endpoints ping ${ENDPOINTS.exampleId}`,
-        `service endpoints ping ${ENDPOINTS.exampleId} --type order.completed`,
+        `service endpoints ping ${ENDPOINTS.exampleId} --type order.completed # Send a sample of an event type`,
       ],
       run: runPing,
     },

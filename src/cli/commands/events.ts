@@ -51,8 +51,8 @@ export const command: CommandDefinition = {
         ...SEARCH_FILTERS,
       ],
       examples: [
-        "service events list --type 'payment.*'",
-        "service events list --related ord_4Vf8aTqz0bKm2sNw9XyRcd",
+        "service events list --type 'payment.*' # Events of one resource",
+        "service events list --related ord_4Vf8aTqz0bKm2sNw9XyRcd # Events of one object",
         "service events list --json --jq '.[] | {id, type}'",
       ],
     }),
@@ -79,10 +79,10 @@ export const command: CommandDefinition = {
       fieldsWith: BULK_FIELDS,
       examples: [
         `service events replay ${EVENTS.exampleId}`,
-        `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
-        `service events replay ${EVENTS.exampleId} --forward-to localhost:3000/webhooks`,
-        "service events replay --since 1h --type 'order.*' --failed",
-        "service events replay --failed --forward-to localhost:3000/webhooks",
+        `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd # To one endpoint`,
+        `service events replay ${EVENTS.exampleId} --forward-to localhost:3000/webhooks # To this machine`,
+        "service events replay --since 1h --type 'order.*' --failed # All order events whose deliveries failed in the last hour",
+        "service events replay --failed --forward-to localhost:3000/webhooks # Everything that failed, to this machine",
       ],
       async run(context: Context, given: string | undefined, flags: ReplayFlags) {
         const ofMany =
@@ -114,7 +114,7 @@ export const command: CommandDefinition = {
       examples: [
         "service events tail",
         "service events tail --type 'order.*,payment.failed'",
-        "service events tail --json --jq '{id, type}'",
+        "service events tail --json --jq '{id, type}' # One line of JSON per event",
       ],
       run: (context: Context, { type = ["*"] }: { type?: string[] }) => runTail(type, context),
     },

@@ -11,7 +11,7 @@ export const command: CommandDefinition = {
   about:
     "Revoke the session of a profile and delete its credentials. API keys are deleted locally only; to revoke one, use `service keys revoke`.",
   options: [flag("--all", "Sign out of every profile")],
-  examples: ["service logout", "service logout --profile shop", "service logout --all"],
+  examples: ["service logout", "service logout --profile shop", "service logout --all # From every profile"],
   run: runLogout,
 };
 

@@ -143,8 +143,8 @@ export const command: CommandDefinition = {
       options: [OWN_READS],
       hiding: (flags) => (showsReads(flags) ? undefined : { isHidden: isOwnRead, note: HIDDEN_READS }),
       examples: [
-        "service logs list --status 4xx --since 1h",
-        "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
+        "service logs list --status 4xx --since 1h # Rejected requests of the last hour",
+        "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd # Requests with one API key",
         "service logs list --json --jq '.[] | {id, path, error_code}'",
       ],
     }),

@@ -41,7 +41,7 @@ export function objectCommand(kind: ObjectKind): CommandDefinition {
         examples: [
           exampleOfCreate(kind, "text"),
           `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
-          `id=$(${exampleOfCreate(kind)} --quiet)`,
+          `id=$(${exampleOfCreate(kind)} --quiet) # Store the ID`,
         ],
       }),
       ...Object.entries(actions).map(([verb, { to, about, takes = {} }]) =>
@@ -62,7 +62,9 @@ export function objectCommand(kind: ObjectKind): CommandDefinition {
         ? [
             updateVerb(kind, resource, {
               further: [pairsFlag("--metadata <key=value>", "Metadata pair to set; key= removes a pair")],
-              examples: examplesOfUpdate(kind),
+              examples: [
+                `service ${command} update ${exampleId} --metadata plan=pro --metadata trial= # Set a pair, and remove another`,
+              ],
             }),
           ]
         : []),
@@ -94,17 +96,10 @@ function examplesOfList(kind: ObjectKind): string[] {
       const owner = kindsWith("prefix").find((known) => known === of);
       return filter && owner !== undefined ? [`${list} --${dashed(name)} ${exampleIdOf(owner)}`] : [];
     }),
-    `${list} --all --fields id,${Object.keys(fields)[0]},metadata.plan`,
-    "amount" in fields ? `${list} --json --jq 'map(.amount) | add'` : `${list} --json --jq '.[].id'`,
-  ];
-}
-
-function examplesOfUpdate(kind: ObjectKind): string[] {
-  const update = `service ${RESOURCES[kind].command.name} update ${exampleIdOf(kind)}`;
-  const changed = inputFieldsOf(kind).find(([, { examples = [] }]) => examples[1] !== undefined);
-  return [
-    ...(changed === undefined ? [] : [`${update} ${exampleFlag(changed[0], changed[1].examples![1]!)}`]),
-    `${update} --metadata plan=pro --metadata trial=`,
+    `${list} --all --fields id,${Object.keys(fields)[0]},metadata.plan # All of them, with these fields`,
+    "amount" in fields
+      ? `${list} --json --jq 'map(.amount) | add' # The sum of their amounts`
+      : `${list} --json --jq '.[].id' # Only their IDs`,
   ];
 }
 

@@ -41,8 +41,8 @@ export const command: CommandDefinition = {
   examples: [
     "service open",
     "service open events --live",
-    "service open docs webhooks-library",
-    "service open docs --no-browser",
+    "service open docs webhooks-library # A page of the docs",
+    "service open docs --no-browser # Print the address",
   ],
   run: runOpen,
 };

@@ -50,7 +50,7 @@ export const command: CommandDefinition = {
   about:
     "Manage profiles, each for one platform and account. To use one for a command, pass --profile or set SERVICE_PROFILE.",
   examples: [
-    "service login --profile shop --base-url https://api.example.com",
+    "service login --profile shop --base-url https://api.example.com # Create a profile",
     "service profiles list",
     "service profiles use shop",
   ],

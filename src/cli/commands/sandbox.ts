@@ -56,7 +56,7 @@ export const command: CommandDefinition = {
   name: "sandbox",
   about:
     "Reset the sandbox, or save and restore snapshots of it. Keys, apps and listeners stay, and endpoints unless they are removed.",
-  examples: ["service sandbox reset", "service sandbox save empty", "service sandbox restore empty"],
+  examples: ["service sandbox reset", "service sandbox save empty # Save the state", "service sandbox restore empty"],
   sandboxOnly: "Live mode is never reset",
   commands: [
     {
@@ -68,8 +68,8 @@ export const command: CommandDefinition = {
       fields: RESET,
       examples: [
         "service sandbox reset",
-        "service sandbox reset --remove-endpoints",
-        "service sandbox reset --yes   # without a question on a terminal",
+        "service sandbox reset --remove-endpoints # Remove the endpoints, too",
+        "service sandbox reset --yes # Without a question on a terminal",
       ],
       run: runReset,
     },

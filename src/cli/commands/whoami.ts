@@ -7,7 +7,7 @@ import type { Identity } from "../../contract/schemas/account.ts";
 export const command: CommandDefinition = {
   name: "whoami",
   about: "Show the current account, environment and profile, and the source of each setting",
-  examples: ["service whoami", "service whoami --json --jq .account.id", "service whoami --live"],
+  examples: ["service whoami", "service whoami --json --jq .account.id ", "service whoami --live"],
   fields: identityView(["Profile", "Base URL", "Key source", "Signed in"].map((label) => [label, ""])),
   run: runWhoami,
 };

@@ -144,7 +144,7 @@ export function getVerb<Item extends object>(resource: Resource<Item>): CommandD
     about: `Show ${withArticle(view.noun)}`,
     args: [idOperand(view.noun)],
     fields: view,
-    examples: [`service ${command} get ${exampleId}`, `service ${command} get ${exampleId} --json`],
+    examples: [`service ${command} get ${exampleId}`],
     async run(context: Context, id: string) {
       const clock = new EnvironmentClock(context);
       const reading = isInRealTime ? Promise.resolve() : clock.readForTerminal();

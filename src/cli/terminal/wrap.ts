@@ -31,17 +31,15 @@ export function wrapAfter(
   return [first.replace(mark, () => style(mark)), ...rest].join("\n");
 }
 
-/** An example of a command with a comment. */
-export const COMMENTED = /^(.*\S)\s+(#.*)$/;
+/** Returns an example without its comment, and the comment if it has one. */
+export function commentedExample(example: string): { typed: string; comment: string | undefined } {
+  const [, typed = example, comment] = /^(.*\S) (# .*)$/.exec(example) ?? [];
+  return { typed, comment };
+}
 
-/**
- * Breaks an example before its flags, as a shell accepts it, or between words if that is not enough. Its comment
- * precedes it unless all comments have room next to their examples.
- */
-export function exampleLines(example: string, width: number, hasRoom: boolean): { comment: string[]; lines: string[] } {
-  const [, typed = example, comment] = COMMENTED.exec(example) ?? [];
-  if (example.length <= width && (hasRoom || comment === undefined)) return { comment: [], lines: [example] };
-  if (typed.length <= width) return { comment: wrapWords(comment!, width), lines: [typed] };
+/** Breaks an example before its flags, as a shell accepts it, or between words if that is not enough. */
+export function exampleLines(typed: string, width: number): string[] {
+  if (typed.length <= width) return [typed];
   // A flag stays with its value, and quoted text in one piece.
   const parts = typed.match(/(?:"[^"]*"|'[^']*'|\s(?!-)|[^\s"'])+/g)!;
   const words = (part: string) => (part.length + 6 > width ? part.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)! : [part]);
@@ -51,10 +49,7 @@ export function exampleLines(example: string, width: number, hasRoom: boolean): 
     if (last !== undefined && last.length + part.length + 3 <= width) lines[lines.length - 1] = `${last} ${part}`;
     else lines.push(last === undefined ? part : `    ${part}`);
   }
-  return {
-    comment: comment === undefined ? [] : wrapWords(comment, width),
-    lines: lines.map((line, at) => (at === lines.length - 1 ? line : `${line} \\`)),
-  };
+  return lines.map((line, at) => (at === lines.length - 1 ? line : `${line} \\`));
 }
 
 /** Breaks a list only after its commas and semicolons. */

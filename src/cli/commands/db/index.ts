@@ -31,7 +31,7 @@ export const command: CommandDefinition = {
     "service db status",
     "service db backup ./platform-backup.db",
     "service db restore ./platform-backup.db",
-    "service db copy ./platform.db postgres://service@db.example.com/service",
+    "service db copy ./platform.db postgres://service@db.example.com/service # From SQLite to PostgreSQL",
   ],
   commands: [
     {
@@ -48,7 +48,7 @@ export const command: CommandDefinition = {
       options: DATABASE,
       dryRun: "Show the schema version and the number of pending migrations, without applying them",
       fields: STATUS,
-      examples: ["service db migrate --dry-run", "service db migrate --database postgres://service@localhost/service"],
+      examples: ["service db migrate --dry-run # Count pending migrations", "service db migrate"],
       load: async () => (await import("./run.ts")).runMigrate,
     },
     {
@@ -77,7 +77,7 @@ export const command: CommandDefinition = {
       name: "check",
       about: "Check the database for corruption, even while the platform is running",
       options: [...DATABASE, flag("--quick", "Check only the structure of an SQLite file, not its rows and indexes")],
-      examples: ["service db check", "service db check --database ./backup.db"],
+      examples: ["service db check", "service db check --database ./backup.db # Check a backup"],
       load: async () => (await import("./run.ts")).runCheck,
     },
     {
@@ -88,7 +88,7 @@ export const command: CommandDefinition = {
         { arg: "<to>", about: "URL of the empty PostgreSQL database" },
       ],
       options: POSTGRES_FLAGS,
-      examples: ["service db copy ./platform.db postgres://service@db.example.com/service"],
+      examples: ["service db copy ./platform.db postgres://service@db.example.com/service # From SQLite to PostgreSQL"],
       load: async () => (await import("./run.ts")).runCopy,
     },
     {

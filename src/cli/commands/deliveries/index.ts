@@ -89,8 +89,8 @@ export const command: CommandDefinition = {
       ],
       examples: [
         "service deliveries list --status failed",
-        "service deliveries list --event evt_4Vf8aTqz0bKm2sNw9XyRcd",
-        "service deliveries list --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd --status pending --json",
+        "service deliveries list --event evt_4Vf8aTqz0bKm2sNw9XyRcd # Deliveries of one event",
+        "service deliveries list --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd --status pending --json # What one endpoint still gets",
       ],
     }),
     {
@@ -100,7 +100,7 @@ export const command: CommandDefinition = {
       fields: DELIVERY,
       examples: [
         `service deliveries get ${DELIVERIES.exampleId}`,
-        `service deliveries get ${DELIVERIES.exampleId} --json --jq '.attempts[-1].response_excerpt'`,
+        `service deliveries get ${DELIVERIES.exampleId} --json --jq '.attempts[-1].response_excerpt' # The newest response`,
       ],
       run: runGet,
     },
@@ -123,9 +123,9 @@ export const command: CommandDefinition = {
       fields: DELIVERIES.view,
       fieldsWith: BULK_FIELDS,
       examples: [
-        `service deliveries retry ${DELIVERIES.exampleId} --wait`,
-        "service deliveries retry --failed --since 1h",
-        "service deliveries retry --failed --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd",
+        `service deliveries retry ${DELIVERIES.exampleId} --wait # Print the result of the attempt`,
+        "service deliveries retry --failed --since 1h # All that failed in the last hour",
+        "service deliveries retry --failed --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd # All that failed at one endpoint",
       ],
       run: runRetry,
     },

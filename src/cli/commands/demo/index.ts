@@ -6,6 +6,6 @@ export const command: CommandDefinition = {
   about: "Run an end-to-end demo: platform, receiver, customer, listen, trigger",
   options: [flag("--once", "Exit after the last step: 0 if every step succeeded, else 1", { default: false })],
   isMixed: true,
-  examples: ["service demo", "service demo --once --json"],
+  examples: ["service demo", "service demo --once --json # In CI: exit when the event is delivered"],
   load: async () => (await import("./run.ts")).runDemo,
 };

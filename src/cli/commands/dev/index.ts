@@ -10,7 +10,7 @@ export const command: CommandDefinition = {
     flag("--no-ui", "Print plain lines instead of the terminal UI"),
   ],
   isMixed: true,
-  examples: ["service dev init   # create service.yaml", "service dev"],
+  examples: ["service dev init # Create service.yaml", "service dev"],
   load: async () => (await import("./run.ts")).runDev,
   commands: [
     {
@@ -30,7 +30,7 @@ export const command: CommandDefinition = {
         flag("--yes", "Accept the defaults without prompting"),
         flag("--force", "Replace an existing service.yaml"),
       ],
-      examples: ["service dev init", "service dev init --yes --forward-to localhost:3000/webhooks --run 'npm run dev'"],
+      examples: ["service dev init --yes --forward-to localhost:3000/webhooks --run 'npm run dev' # Without questions"],
       load: async () => (await import("./init.ts")).runInit,
     },
     {

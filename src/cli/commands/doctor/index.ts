@@ -44,8 +44,8 @@ export const command: CommandDefinition = {
   fields: RESULTS,
   examples: [
     "service doctor",
-    "service doctor --live --profile shop",
-    "service doctor --json --jq '.[] | select(.status == \"failed\")'",
+    "service doctor --live --profile shop # Check the live credential of a profile",
+    "service doctor --json --jq '.[] | select(.status == \"failed\")' # Only the failed checks",
   ],
   run: (context: Context) =>
     runChecks(context, (examination, bounded) => [
@@ -62,8 +62,8 @@ export const status: CommandDefinition = {
   fields: RESULTS,
   examples: [
     "service status",
-    "service status --live --profile shop",
-    "service status --json --jq '.[] | select(.id == \"platform\").detail'",
+    "service status --live --profile shop # Check the live credential of a profile",
+    "service status --json --jq '.[] | select(.id == \"platform\").detail' # Only the line of the platform",
   ],
   run: runStatus,
 };

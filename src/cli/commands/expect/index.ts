@@ -46,10 +46,10 @@ export const command: CommandDefinition = {
   ],
   fields: REPORT,
   examples: [
-    "service expect order.completed --within 10s",
-    "service expect order.completed --where data.object.amount=500 --delivered -- npm test",
-    "service expect payment.failed --count 0 --junit report.xml -- ./checkout.sh",
-    "service expect order.created --jq '.data.object.amount > 100'",
+    "service expect order.completed --within 10s # Wait for an event that happens from now on",
+    "service expect order.completed --where data.object.amount=500 --delivered -- npm test # The tests must cause it, and each endpoint accept it",
+    "service expect payment.failed --count 0 --junit report.xml -- ./checkout.sh # The script must not cause any",
+    "service expect order.created --jq '.data.object.amount > 100' # Only events for which the expression is true",
   ],
   load: async () => (await import("./run.ts")).runExpect,
 };

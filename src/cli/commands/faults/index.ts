@@ -56,8 +56,8 @@ export const command: CommandDefinition = {
   name: "faults",
   about: "Make requests to the sandbox fail, to test how a client handles it",
   examples: [
-    "service faults add 'POST /v1/orders*' --status 503 --times 5",
-    "service faults add 'POST /v1/orders' --lose-response",
+    "service faults add 'POST /v1/orders*' --status 503 --times 5 # Fail the next five requests",
+    "service faults add 'POST /v1/orders' --lose-response # Create the order, but close the connection",
     "service faults clear",
   ],
   sandboxOnly: "Only the sandbox has faults",
@@ -90,9 +90,9 @@ export const command: CommandDefinition = {
       dryRun: true,
       fields: FAULT,
       examples: [
-        "service faults add 'POST /v1/orders*' --status 503 --times 5",
-        "service faults add 'GET /v1/customers/{id}' --delay 2s --rate 0.2",
-        "service faults add 'POST /v1/payments' --lose-response --times 1",
+        "service faults add 'POST /v1/orders*' --status 503 --times 5 # Fail the next five requests",
+        "service faults add 'GET /v1/customers/{id}' --delay 2s --rate 0.2 # Delay one request in five",
+        "service faults add 'POST /v1/payments' --lose-response --times 1 # Create the payment, but close the connection",
       ],
       run: runAdd,
     },
@@ -100,7 +100,7 @@ export const command: CommandDefinition = {
       name: "list",
       about: "List the faults, in the order in which they are tried",
       fields: FAULT,
-      examples: ["service faults list", "service faults list --json --jq '.[].injected'"],
+      examples: ["service faults list", "service faults list --json --jq '.[].injected' # Number of failed requests"],
       async run(context: Context) {
         const body = await context.request<FaultList>({ method: "GET", path: FAULTS });
         await context.output.list(body.data, FAULT);
@@ -164,8 +164,8 @@ Grades: A if it handles every fault, B if some checks could not run, C for one
 broken rule, D for two, F for more, or if it creates an object twice.
 `,
       examples: [
-        "service faults check -- npm test",
-        "service faults check --seed 7 --runs 1 --junit faults.xml -- node sync-orders.js",
+        "service faults check -- npm test # Run the tests once per fault",
+        "service faults check --seed 7 --runs 1 --junit faults.xml -- node sync-orders.js # Repeat one run, with a report",
       ],
       load: async () => (await import("./check/run.ts")).runCheck,
     },

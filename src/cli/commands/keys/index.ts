@@ -119,22 +119,22 @@ export const command: CommandDefinition = {
       show: (key, context) => showSecret(context, "api_key", key, KEYS.view),
       examples: [
         "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
-        "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
-        "service keys create --name ci --scope listen:read --json --jq .key > key.txt",
+        "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24 # Only from one network",
+        "service keys create --name ci --scope listen:read --json --jq .key > key.txt # Store the key, which is shown once",
       ],
       usage: "(--scope <scopes> | --full-access) [options]",
     }),
     listVerb(KEYS, {
       filters: [],
-      examples: ["service keys list", "service keys list --json --jq '.[] | select(.last_used == null) | .id'"],
+      examples: ["service keys list --json --jq '.[] | select(.last_used == null) | .id' # Keys that were never used"],
     }),
     getVerb(KEYS),
     updateVerb("api_key", KEYS, {
       about: "Update the name, scopes, addresses or expiry of an API key",
       examples: [
         `service keys update ${KEYS.exampleId} --name reports`,
-        `service keys update ${KEYS.exampleId} --scope customers:read,orders:read --expires-in 30d`,
-        `service keys update ${KEYS.exampleId} --ip-allow any`,
+        `service keys update ${KEYS.exampleId} --scope customers:read,orders:read --expires-in 30d # Replace its scopes`,
+        `service keys update ${KEYS.exampleId} --ip-allow any # Allow every address again`,
       ],
     }),
     {
@@ -168,7 +168,7 @@ export const command: CommandDefinition = {
       fields: withSecret("api_key", KEYS.view),
       examples: [
         `service keys rotate ${KEYS.exampleId}`,
-        `service keys rotate ${KEYS.exampleId} --json --jq .key > key.txt`,
+        `service keys rotate ${KEYS.exampleId} --json --jq .key > key.txt # Store the new key, which is shown once`,
       ],
       async run(context: Context, id: string, { yes }: { yes?: true }) {
         rejectQuiet(context, "api_key");
@@ -208,8 +208,8 @@ Signing secrets (whsec_…) have no checksum and are not detected.`,
       ]),
       examples: [
         "service keys scan",
-        "service keys scan --staged                  # before a commit",
-        "service keys scan ~/src/shop --history --revoke",
+        "service keys scan --staged # Before a commit",
+        "service keys scan ~/src/shop --history --revoke # All commits; revoke what is found",
       ],
       load: async () => (await import("./scan/run.ts")).runScan,
     },

@@ -96,7 +96,7 @@ export const command: CommandDefinition = {
         "Exit with 1 if a forward failed after all retries, which are made even if the command has ended (for 60 s)",
         { default: false },
       ),
-      flag("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", {
+      flag("--wait [duration]", "Wait for the platform to start, up to this long (30s if no duration is given)", {
         parse: duration(1, MAX_SECONDS),
       }),
       flag("--max-downtime <duration>", "Exit after this long without a connection", {
@@ -107,13 +107,13 @@ export const command: CommandDefinition = {
   ],
   isMixed: true,
   examples: [
-    "service listen --forward-to localhost:3000/webhooks",
-    "service listen --events 'order.*' --since 10m --forward-to 3000",
-    "service listen --route 'order.*=3000/orders' --route 'payment.*=3001' --ordered --retries 5",
-    "service listen --forward-to 3000 --chaos duplicate=0.1,reorder=0.2,badsig=0.05",
-    "service listen --forward-to 3000 --where data.object.currency=EUR",
-    "service listen --forward-to 3000 --fail-on-error -- npm test",
-    "export SERVICE_WEBHOOK_SECRET=$(service listen --print-secret)",
+    "service listen --forward-to localhost:3000/webhooks # Forward all events",
+    "service listen --events 'order.*' --since 10m --forward-to 3000 # Only order events, and those of the last ten minutes too",
+    "service listen --route 'order.*=3000/orders' --route 'payment.*=3001' --ordered --retries 5 # To several apps, in order for each object",
+    "service listen --forward-to 3000 --chaos duplicate=0.1,reorder=0.2,badsig=0.05 # Repeat 10%, reorder 20%, sign 5% wrong",
+    "service listen --forward-to 3000 --where data.object.currency=EUR # Only events with this value",
+    "service listen --forward-to 3000 --fail-on-error -- npm test # Run tests; fail if a forward fails",
+    "export SERVICE_WEBHOOK_SECRET=$(service listen --print-secret) # Give your app the signing secret",
   ],
   async run(context: Context, loose: string[], flags: ListenFlags, listen: ParsedCommand) {
     rejectUnexpectedWords(loose);
@@ -134,7 +134,7 @@ export const command: CommandDefinition = {
         ...FORWARDING,
       ],
       isMixed: true,
-      examples: ["service listen replay events.ndjson --forward-to 3000 --speed max"],
+      examples: ["service listen replay events.ndjson --forward-to 3000 --speed max # Without the original pauses"],
       run: async (context: Context, file: string, flags: ReplayFlags, replay: ParsedCommand) =>
         (await import("./run.ts")).runReplay(file, { ...flags, ...replay.optsWithGlobals<ReplayFlags>() }, context),
     },

@@ -32,10 +32,10 @@ export const command: CommandDefinition = {
   ],
   examples: [
     "service login",
-    "service login --live --profile shop --base-url https://api.example.com",
-    "service login --device                        # over SSH",
-    "service login --scope customers:read,orders:read",
-    "service login --api-key-stdin < key.txt       # without a browser at all",
+    "service login --live --profile shop --base-url https://api.example.com # To a platform that is deployed, as a named profile",
+    "service login --device # Over SSH",
+    "service login --scope customers:read,orders:read # With fewer permissions",
+    "service login --api-key-stdin < key.txt # Without a browser at all",
   ],
   fields: identityView([["Profile", ""]]),
   async run(context: Context, flags: LoginFlags) {

@@ -31,7 +31,7 @@ The platform serves the same tools over HTTP, at /mcp.
     flag("--tools <list>", "Only these tools, by name or group, such as customers,events,explain (default: all)"),
     flag("--output-schemas", "List the schemas of results, too, for clients that validate them"),
   ],
-  examples: ["service mcp", "service mcp --profile shop", "service mcp --tools customers,events"],
+  examples: ["service mcp", "service mcp --profile shop", "service mcp --tools customers,events # Only these tools"],
   sandboxOnly: "MCP tools are available in the sandbox only",
   load: async () => (await import("./run.ts")).runMcp,
 };

@@ -68,10 +68,10 @@ export const command: CommandDefinition = {
   ],
   isMixed: true,
   examples: [
-    "service serve                        # stores its data in ~/.local/share/service",
-    "service serve --ephemeral --port 0   # a platform for one test run",
-    "service serve --json                 # one line of JSON per request, delivery and warning",
-    "service serve --database postgres://service@db.example.com/service   # one of several processes",
+    "service serve # Stores its data in ~/.local/share/service",
+    "service serve --ephemeral --port 0 # A platform for one test run",
+    "service serve --json # One line of JSON per request, delivery and warning",
+    "service serve --database postgres://service@db.example.com/service # One of several processes",
   ],
   load: async () => (await import("./run.ts")).runServe,
   commands: [
@@ -85,7 +85,7 @@ export const command: CommandDefinition = {
           "The platform's database (default: the one in service.yaml, or ~/.local/share/service/platform.db)",
         ),
       ],
-      examples: ["service serve link", "service serve link --database ./platform.db"],
+      examples: ["service serve link", "service serve link --database ./platform.db # For another database"],
       load: async () => (await import("./link.ts")).runLink,
     },
   ],

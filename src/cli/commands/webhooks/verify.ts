@@ -83,9 +83,9 @@ export const verification: CommandDefinition = {
   fields: { noun: "delivery", fields: ALL_FIELDS },
   examples: [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
-    'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
-    "service webhooks verify --delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd",
-    "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json",
+    'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json # Read the body from stdin',
+    "service webhooks verify --delivery dlv_4Vf8aTqz0bKm2sNw9XyRcd # Verify what the platform sent",
+    "service webhooks verify --scheme github --header 'X-Hub-Signature-256: sha256=5257a8…' --payload body.json # As GitHub signs",
   ],
   run: runVerify,
 };

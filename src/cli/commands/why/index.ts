@@ -53,10 +53,10 @@ export const command: CommandDefinition = {
   ],
   fields: EXPLANATION,
   examples: [
-    "service why   # what failed last",
-    "service why evt_4Vf8aTqz0bKm2sNw9XyRcd",
-    "service why req_4Vf8aTqz0bKm2sNw9XyRcd",
-    "service why dlv_4Vf8aTqz0bKm2sNw9XyRcd --json --jq .cause",
+    "service why # What failed last",
+    "service why evt_4Vf8aTqz0bKm2sNw9XyRcd # An event and its deliveries",
+    "service why req_4Vf8aTqz0bKm2sNw9XyRcd # A request and the events that it caused",
+    "service why dlv_4Vf8aTqz0bKm2sNw9XyRcd --json --jq .cause # Only the code of the cause",
   ],
   run: runWhy,
 };

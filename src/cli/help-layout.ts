@@ -65,7 +65,7 @@ export function formatHelp(
     const column = Math.max(0, ...all.map(({ typed, comment }) => (comment === undefined ? 0 : typed.length))) + 2;
     const isBeside = all.every(({ comment = "" }) => column + comment.length <= room);
     return all.flatMap(({ typed, comment }) => {
-      if (isBeside) return `  ${styles.accent("$")} ${comment === undefined ? typed : typed.padEnd(column) + comment}`;
+      if (isBeside && comment !== undefined) return `  ${styles.accent("$")} ${typed.padEnd(column)}${comment}`;
       const [first, ...rest] = exampleLines(typed, room);
       const lines = [`${styles.accent("$")} ${first}`, ...rest];
       return [...(comment === undefined ? [] : wrapWords(comment, room)), ...lines].map((line) => `  ${line}`);

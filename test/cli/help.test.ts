@@ -31,9 +31,9 @@ describe("the help of every command", () => {
 
   it("puts every comment above its example unless all have room next to them", async () => {
     const examples = async (columns: number) => (await runCli(["--help"], { columns })).stdout.split("Usage")[0]!;
-    expect(await examples(100)).toMatch(/\$ service demo +# end-to-end demo\n/);
+    expect(await examples(100)).toMatch(/\$ service demo +# End-to-end demo\n/);
     const narrow = await examples(60);
-    expect(narrow).toContain("  # trigger an event\n  $ service trigger order.completed\n");
+    expect(narrow).toContain("  # Trigger an event\n  $ service trigger order.completed\n");
     expect(narrow).not.toMatch(/\$ .*#/);
   });
 

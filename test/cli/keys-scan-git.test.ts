@@ -27,7 +27,7 @@ function gitWith(input: string, ...args: string[]): string {
 describe("service keys scan --staged outside a repository", () => {
   it("fails, and explains how to scan the files", async () => {
     const { exitCode, stderr } = await scan("--staged");
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^Error: .* is not in a git repository\nTo scan the files themselves: service keys scan /);
   });
 });

@@ -190,7 +190,7 @@ describe("the guides at /docs/guides", () => {
   inChromium("copy one example of a command, without its comment", async () => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto(`${platform.baseUrl}/docs/guides/commands-serve.html`);
-    const example = page.locator(".caption", { hasText: "a platform for one test run:" }).locator("+ .block");
+    const example = page.locator(".caption", { hasText: "A platform for one test run:" }).locator("+ .block");
     await example.getByRole("button", { name: "Copy" }).click();
     await example.getByText("Copied").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("npx service-cli serve --ephemeral --port 0\n");

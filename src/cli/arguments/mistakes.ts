@@ -191,10 +191,11 @@ function excessOf(command: Command): string {
   return `Unexpected ${given.length === 1 ? "argument" : "arguments"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
 }
 
-/** Adds to an invalid command line without advice where to read about the command. */
+/** Adds to a usage error without advice where to read about the command, unless only a file is wrong. */
 export function pointToHelp(error: unknown, command: Command): unknown {
-  if (!(error instanceof UsageError) || error.hint !== undefined || error.code !== "usage") return error;
-  return new UsageError(error.message, { hint: `See \`${pathOf(command)} --help\`.`, cause: error });
+  if (!(error instanceof UsageError) || error.hint !== undefined || error.code === "input_file") return error;
+  const { message, code } = error;
+  return new UsageError(message, { hint: `See \`${pathOf(command)} --help\`.`, code, cause: error });
 }
 
 /** Adds to a usage error that quotes in an argument may be its cause: some shells do not remove them. */

@@ -60,7 +60,7 @@ export async function runCheck(context: Context, address: string, flags: CheckFl
   }
   const eventType = eventTypeOf(flags, scheme);
   if (flags.junit !== undefined && !existsSync(dirname(resolve(context.cwd, flags.junit)))) {
-    throw new UsageError(`--junit: the folder of ${flags.junit} does not exist`);
+    throw new UsageError(`--junit: the folder of ${flags.junit} does not exist`, { code: "input_file" });
   }
   const sample =
     flags.payload === undefined ? samplePayload(flags.scheme ?? "service", scheme, context, flags.type) : undefined;

@@ -33,7 +33,6 @@ function curl(operation: Operation, baseUrl: string): string {
   return [
     `curl ${isStream(operation) ? "-N " : ""}${method === "GET" ? "" : `-X ${method} `}${shellWord(baseUrl + examplePath(operation))}`,
     `-H "Authorization: Bearer $SERVICE_API_KEY"`,
-    ...(method === "POST" ? ['-H "Idempotency-Key: $(openssl rand -hex 16)"'] : []),
     ...(body === undefined ? [] : [`-H "Content-Type: application/json"`, `-d ${shellWord(readable(body.example))}`]),
   ].join(" \\\n  ");
 }

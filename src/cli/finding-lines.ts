@@ -11,7 +11,7 @@ export function findingLines(finding: Finding, label: string, width: number): Sp
   );
   if (evidence !== null) lines.push(...foldText(evidence, width, 6).map((line): Span[] => [[line, "dim"]]));
   if (action !== null) {
-    lines.push(...foldText(fix === null ? sentence(action) : `${action}:`, width, 3).map((line): Span[] => [[line]]));
+    lines.push(...foldText(fix === null ? sentence(action) : `${action}:`, width).map((line): Span[] => [[line]]));
   }
   if (fix !== null) lines.push([["  "], [printable(fix), "accent"]]);
   return lines;

@@ -24,6 +24,8 @@ export interface Cause {
   fix?: string | null;
   /** The command to run before the event is sent again. */
   before?: string;
+  /** The command whose output the user acts on before the event is sent again. */
+  check?: string;
   /** The URL that a listener should forward to instead. */
   instead?: string | undefined;
   /** The pause that the receiver asks for: an earlier attempt does not help. */
@@ -98,8 +100,8 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
   }),
   secret_damaged: ({ name, endpoint }) => ({
     what: `The stored signing secret of ${name} is damaged`,
-    action: "Give the endpoint a new secret, then retry",
-    before: shellCommand`service endpoints rotate-secret ${endpoint!}`,
+    action: "Give the endpoint a new secret, and set it in the receiver",
+    check: shellCommand`service endpoints rotate-secret ${endpoint!}`,
   }),
   url_damaged: ({ name, endpoint }) => ({
     what: `The stored URL of ${name} is damaged`,
@@ -249,6 +251,12 @@ function causeOfStatus(outcome: Outcome & { status_code: number }, to: Receiver)
   }
 }
 
+/** Returns what to do about a cause, with the command that sends the event again if nothing else does. */
+export function remedyOf({ action, before, check, fix }: Cause, again: string): { action: string; fix: string | null } {
+  if (check !== undefined) return { action: `${action} (after the repair: \`${again}\`)`, fix: check };
+  return { action, fix: fix === undefined ? [before, again].filter(Boolean).join(" && ") : fix };
+}
+
 /** Retry-After is a number of seconds, or a date. */
 function pauseOf(wait: string | undefined, name: string): Pause {
   const receiver = atStart(name);
@@ -272,19 +280,19 @@ export function pauseAfter(
 }
 
 /** Returns what shows whether the secret is wrong, or the receiver's code. */
-function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix" | "before"> {
+function secretCheck({ delivery }: Outcome, { endpoint }: Receiver): Pick<Cause, "action" | "fix" | "check"> {
   if (endpoint === null) {
     return {
       action:
-        "Your application may use another secret, or parse the body before it verifies the signature. Compare its secret with the listener's, then replay the event",
-      before: "service listen --print-secret",
+        "Your application may use another secret, or parse the body before it verifies the signature. Compare its secret with the listener's",
+      check: "service listen --print-secret",
     };
   }
   const either = "The receiver may use another secret, or parse the body before it verifies the signature";
   if (delivery === undefined) return { action: either, fix: getOf(endpoint) };
   return {
-    action: `${either}. To find out which, run this and paste the receiver's secret; if that is right, this retries`,
-    before: shellCommand`service webhooks verify --delivery ${delivery}`,
+    action: `${either}. To find out which, verify the delivery with the receiver's secret`,
+    check: shellCommand`service webhooks verify --delivery ${delivery}`,
   };
 }
 

@@ -10,7 +10,7 @@ import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence, attemptsOf, chaosIn, endingOf, lastAttempted, lastNumber, resultOf } from "./attempts.ts";
 import { groupByReceiver, inWords, type ReceiverState, stateOf } from "./states.ts";
 import { backlog, isBacklog, isSameReceiver, type Receiver, receiverOf, receiverOfEndpoint } from "./receivers.ts";
-import { causeOf, pauseAfter } from "./causes.ts";
+import { causeOf, pauseAfter, remedyOf } from "./causes.ts";
 import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { afterRepair, disabled } from "./disabled.ts";
@@ -252,13 +252,13 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     return { subject: id, evidence, ...ofDeletedEndpoint(delivery, receiver, chain) };
   }
   const isDisabled = endpoint?.status === "disabled";
+  const enable = isDisabled ? `${shellCommand`service endpoints enable ${endpoint.id}`} && ` : "";
+  const again = enable + againOf(delivery, chain);
   const found = (finding: Answer): Finding => ({
     subject: id,
     evidence,
     ...finding,
-    ...(isDisabled
-      ? afterEnabling(finding, shellCommand`service endpoints enable ${endpoint.id}`, delivery, chain)
-      : {}),
+    ...(isDisabled ? afterEnabling(finding, again) : {}),
   });
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
@@ -268,9 +268,8 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     if (status === "pending") return known;
     // A delivery that failed for good is not sent again by enabling its endpoint.
     const action = `${finding.action}, then retry the delivery`;
-    return { ...known, action, fix: `${finding.fix} && ${againOf(delivery, chain)}` };
+    return { ...known, action, fix: again };
   }
-  const again = againOf(delivery, chain);
   if (status === "canceled") {
     const after = attempts.length === 0 ? "before its first attempt" : `after ${counted(attempts.length, "attempt")}`;
     const summary = `The delivery to ${receiver.name} was canceled ${after}`;
@@ -280,15 +279,8 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   if (last === undefined) return notAttempted(delivery, receiver, chain, time);
   const at = lastAttemptTime(last.at, delivery);
   const cause = currentCause({ ...last, delivery: id }, at, receiver, chain);
-  const {
-    code,
-    what,
-    action,
-    instead,
-    before,
-    fix = [before, instead === undefined ? again : forwardTo(delivery.event, instead)].filter(Boolean).join(" && "),
-    pause,
-  } = cause;
+  const { code, what, instead, pause } = cause;
+  const { action, fix } = remedyOf(cause, instead === undefined ? again : forwardTo(delivery.event, instead));
   const upcoming =
     since !== null
       ? `has been in progress since ${time(since)}`
@@ -318,14 +310,15 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
 }
 
 /** Enabling an endpoint does not send failed deliveries again, and does not repair the receiver. */
-function afterEnabling({ action, fix }: Answer, enable: string, delivery: Delivery, chain: Chain) {
+function afterEnabling({ action, fix }: Answer, again: string) {
+  if (action?.includes(again) === true) return { action, fix };
   const then = "enable the endpoint and retry the delivery";
   const advice =
     action?.startsWith("Retry it,") === true
       ? action.replace("Retry it", capitalized(then))
       : afterRepair({ action }, then);
   const correction = fix?.startsWith("service endpoints update ") === true ? fix.split(" && ", 1) : [];
-  return { action: advice, fix: [...correction, enable, againOf(delivery, chain)].join(" && ") };
+  return { action: advice, fix: [...correction, again].join(" && ") };
 }
 
 /** Returns the command that sends a delivery again. */

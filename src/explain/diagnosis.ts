@@ -20,7 +20,13 @@ export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
   return findings.map(({ code, subject, summary, evidence, action, fix }) => {
     const isExample = fix !== null && EXAMPLE.test(fix);
     const advice = isExample ? `${action}, here on port ${EXAMPLE_PORT}` : action;
-    return { code, subject, summary, evidence, action: advice, fix: fix && chain.isLive ? inLive(fix) : fix };
+    const found = { code, subject, summary, evidence };
+    if (!chain.isLive) return { ...found, action: advice, fix };
+    return {
+      ...found,
+      action: advice && advice.replace(/(?<=\(after the repair: `)[^`]+/, inLive),
+      fix: fix && inLive(fix),
+    };
   });
 }
 

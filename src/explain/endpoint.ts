@@ -7,7 +7,7 @@ import { shellCommand } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { attemptEvidence, attemptsOf, countsByResult, exampleOf, isReal, lastAttempted } from "./attempts.ts";
 import { backlog, isBacklog, type Receiver, receiverOfEndpoint } from "./receivers.ts";
-import { type Cause, pauseAfter } from "./causes.ts";
+import { type Cause, pauseAfter, remedyOf } from "./causes.ts";
 import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { ofDelivery } from "./deliveries.ts";
@@ -74,7 +74,8 @@ function failureOf(endpoint: WebhookEndpoint, chain: Chain, time: TimeFormat) {
   if (last === undefined || failed === undefined || endpoint.disabled_reason === "gone") return undefined;
   const outcome = { ...failed, delivery: last.id };
   const cause = currentCause(outcome, lastAttemptTime(failed.at, last), receiverOfEndpoint(endpoint), chain);
-  return { action: cause.action, evidence: `${cause.what}. ${attemptEvidence(attemptsOf(last), time)}` };
+  const action = cause.check === undefined ? cause.action : `${cause.action}: \`${cause.check}\``;
+  return { action, evidence: `${cause.what}. ${attemptEvidence(attemptsOf(last), time)}` };
 }
 
 const lowered = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
@@ -188,9 +189,10 @@ function countsOf({ endpoint, statistics }: State): StatisticsEndpoint | undefin
   return statistics.endpoints.find(({ endpoint: id }) => id === endpoint.id);
 }
 
-function adviceOf({ action, before, fix, pause }: Cause, last: string, state: State): Pick<Finding, "action" | "fix"> {
+function adviceOf(cause: Cause, last: string, state: State): Pick<Finding, "action" | "fix"> {
   const { statistics, chain, time } = state;
   const { pending } = statistics.queue;
+  const { pause } = cause;
   if (pause !== undefined && pending > 0) {
     const next = chain.nextAttempt;
     const automatic =
@@ -206,7 +208,7 @@ function adviceOf({ action, before, fix, pause }: Cause, last: string, state: St
       : `${text}${automatic}. Retry the ${deliveries} once it is back`;
     return { action, fix: resend(state) };
   }
-  return { action, fix: fix === undefined ? [before, resend(state)].filter(Boolean).join(" && ") : fix };
+  return remedyOf(cause, resend(state));
 }
 
 /** Returns how many deliveries wait, the oldest for how long if it should not, and how many failed for good. */

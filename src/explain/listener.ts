@@ -21,7 +21,6 @@ export function ofListener({ id, statistics }: Chain, time: TimeFormat): Finding
         : open.map((one) => `One ${workOf(one)}, since ${time(one.connected_at)}`).join(". ");
     return [{ code: "listener_connected", subject: id, summary, evidence, action: null, fix: null }];
   }
-  const target = last?.targets[0]?.url ?? EXAMPLE_PORT;
   const action = last === undefined ? "Start a session" : "Start it again";
   return [
     {
@@ -38,13 +37,20 @@ export function ofListener({ id, statistics }: Chain, time: TimeFormat): Finding
               .replace(/^forwards/, "forwarded")
               .replace(/^prints/, "printed")}, from ${time(last.connected_at)}`,
       action,
-      fix: shellCommand`service listen --forward-to ${target}`,
+      fix: shellCommand`service listen ${flagsOf(last)}`,
     },
   ];
 }
 
+function flagsOf(last: ListenerConnection | undefined): string[] {
+  if (last === undefined) return ["--forward-to", EXAMPLE_PORT];
+  return last.targets.flatMap(({ events, url }) =>
+    events === "*" ? ["--forward-to", url] : ["--route", `${events}=${url}`],
+  );
+}
+
 function workOf({ targets }: ListenerConnection): string {
   if (targets.length === 0) return "prints events without forwarding them";
-  const each = targets.map(({ events, url }) => (events === "*" ? url : `${events} to ${url}`));
-  return `forwards ${targets.every(({ events }) => events === "*") ? "to " : ""}${each.join(", ")}`;
+  const rest = targets.length === 1 ? "" : "everything else ";
+  return `forwards ${targets.map(({ events, url }) => `${events === "*" ? rest : `${events} `}to ${url}`).join(", ")}`;
 }

@@ -110,7 +110,7 @@ function forwarding({ listener }: ListenerResult, { id, type }: Event, chain: Ch
 
 function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeFormat): Answer {
   const { attempts, next_attempt: next, listener } = found;
-  const { code, what, action, before, instead } = lastCause(found, "check the listener's next attempt", event, chain);
+  const { code, what, action, check, instead } = lastCause(found, "check the listener's next attempt", event, chain);
   const evidence = attemptEvidence(attempts, time);
   const waits = waitingOf(listener, chain);
   if (waits !== undefined) {
@@ -125,7 +125,7 @@ function retrying(found: ListenerResult, event: Event, chain: Chain, time: TimeF
     summary: `${what}; the listener's next attempt is due ${due}`,
     evidence,
     action,
-    fix: instead !== undefined ? forwardTo(event.id, instead) : (before ?? explanationOf(event.id, chain)),
+    fix: instead !== undefined ? forwardTo(event.id, instead) : (check ?? explanationOf(event.id, chain)),
   };
 }
 

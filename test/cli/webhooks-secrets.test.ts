@@ -40,8 +40,8 @@ describe("the secret of service webhooks", () => {
     expect(other).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("No signing secret") });
   });
 
-  it("is required without a terminal, unless the check should wait for it", async () => {
-    const { exitCode, stdout, stderr } = await runCli(["webhooks", "check", String(await freePort())]);
+  it.each([[], ["--json"]])("is required without a terminal, unless the check should wait: %j", async (...args) => {
+    const { exitCode, stdout, stderr } = await runCli(["webhooks", "check", String(await freePort()), ...args]);
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 2,
       stdout: "",

@@ -289,9 +289,10 @@ describe("service why for an event and a listener", () => {
       fix: `service why ${delivery!.listener}`,
     });
     for (const one of sessions) await one.interrupt();
-    await expect
-      .poll(async () => (await world.why(event.id)).fix)
-      .toMatch(/^service listen --print-secret && service events replay /);
+    await expect.poll(async () => (await world.why(event.id)).fix).toBe("service listen --print-secret");
+    expect((await world.why(event.id)).action).toMatch(
+      /Compare its secret with the listener's \(after the repair: `service events replay \S+ --forward-to \S+`\)$/,
+    );
     expect(plain(await world.why(event.id)).summary).toBe(known);
     const env = { SERVICE_WEBHOOK_SECRET: "whsec_another" };
     expect((await world.service(["listen", "--print-secret"], { env })).stdout).toBe("whsec_another\n");
@@ -320,6 +321,18 @@ describe("service why for an event and a listener", () => {
     for (const one of sessions) await one.interrupt();
     await expect.poll(async () => (await world.why(id)).code).toBe("listener_disconnected");
     expect((await world.why(id)).fix).toMatch(/^service listen --forward-to http:\S+$/);
+    const routes = ["order.created", "customer.*"].flatMap((types) => ["--route", `${types}=${targets[0]}`]);
+    const routed = await startListener(world.env, [...routes, "--forward-to", targets[1]!]);
+    await expect
+      .poll(async () => (await world.why(id)).summary)
+      .toBe(
+        `A session of \`service listen\` forwards order.created to ${targets[0]}, customer.* to ${targets[0]}, everything else to ${targets[1]}`,
+      );
+    await routed.interrupt();
+    await expect.poll(async () => (await world.why(id)).code).toBe("listener_disconnected");
+    expect((await world.why(id)).fix).toBe(
+      `service listen --route order.created=${targets[0]} --route 'customer.*=${targets[0]}' --forward-to ${targets[1]}`,
+    );
     failing.clear();
     expect(await world.service(["why", "lsn_4Vf8aTqz0bKm2sNw9XyRcd"])).toMatchObject({ exitCode: 3 });
   });

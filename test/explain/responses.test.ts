@@ -53,8 +53,8 @@ describe("service why for a delivery and its event", () => {
       "signature_rejected",
       "Billing rejected the signature with 400; attempt 2 is due at T",
       '400 in N ms, "Webhook signature verification failed"',
-      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, run this and paste the receiver's secret; if that is right, this retries",
-      "service webhooks verify --delivery DELIVERY && service deliveries retry DELIVERY",
+      "The receiver may use another secret, or parse the body before it verifies the signature. To find out which, verify the delivery with the receiver's secret (after the repair: `service deliveries retry DELIVERY`)",
+      "service webhooks verify --delivery DELIVERY",
     ],
     [
       "/stale",
@@ -149,12 +149,14 @@ describe("service why for a delivery and its event", () => {
     const { event, deliveries } = await world.order();
     const delivery = deliveries[0]!.id;
     const ids = { DELIVERY: delivery, ENDPOINT: endpoint, RECEIVER: world.receiver.url };
+    const withIds = (text: string | null) =>
+      text?.replaceAll(/DELIVERY|ENDPOINT|RECEIVER/g, (name) => ids[name as keyof typeof ids]) ?? null;
     const expected = {
       code,
       summary,
       evidence: `Attempt 1 at T: ${evidence}`,
-      action,
-      fix: fix?.replaceAll(/DELIVERY|ENDPOINT|RECEIVER/g, (name) => ids[name as keyof typeof ids]) ?? null,
+      action: withIds(action),
+      fix: withIds(fix),
     };
     expect(plain(await world.why(delivery))).toEqual(expected);
     expect(plain(await world.why(event.id))).toEqual(expected);
@@ -169,15 +171,15 @@ describe("service why for a delivery and its event", () => {
     const { body: endpoint } = await world.api("POST", "/v1/webhook_endpoints", { url, events: ["order.*"] });
     const { deliveries } = await world.order();
     const { id } = deliveries[0]!;
-    const { fix } = await world.why(endpoint.id);
+    const { action, fix } = await world.why(endpoint.id);
     const retry = `service deliveries retry --pending --endpoint ${endpoint.id}`;
-    expect(fix).toBe(`service webhooks verify --delivery ${id} && ${retry}`);
-    const [verify] = fix!.split(" && ");
-    const unasked = await world.run(verify!);
+    expect(fix).toBe(`service webhooks verify --delivery ${id}`);
+    expect(action).toContain(` (after the repair: \`${retry}\`)`);
+    const unasked = await world.run(fix);
     expect(unasked.exitCode).toBe(2);
     expect(unasked.stderr).toContain(`The signing secret that your receiver uses for ${endpoint.id} is needed`);
     expect(unasked.stderr).toContain("pass --secret-file FILE or --secret, or set SERVICE_WEBHOOK_SECRET");
-    const wrong = await world.run(verify!, { env: { SERVICE_WEBHOOK_SECRET: "whsec_another" } });
+    const wrong = await world.run(fix, { env: { SERVICE_WEBHOOK_SECRET: "whsec_another" } });
     expect(wrong.exitCode).toBe(1);
     expect(wrong.stderr).toContain(`${id} was signed with another secret`);
     expect(wrong.stderr).toContain(`service endpoints rotate-secret ${endpoint.id}`);

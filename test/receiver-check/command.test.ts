@@ -80,7 +80,7 @@ describe.concurrent("service webhooks check", () => {
       handWritten(work, [secret])(request, response);
     });
     started.push(application);
-    const child = spawn(process.execPath, [BIN, "webhooks", "check", application.webhooks, "--json"], {
+    const child = spawn(process.execPath, [BIN, "webhooks", "check", application.webhooks, "--json", "--wait", "1m"], {
       env: cliEnv(),
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -161,10 +161,10 @@ export function* graphemes(text: string): Generator<string> {
 }
 
 /**
- * Returns untrusted text as at most `maxLines` lines of at most `width` columns, with its own line breaks. The last
- * line ends in an ellipsis if there was more.
+ * Returns untrusted text as at most `maxLines` lines (default: all) of at most `width` columns, with its own line breaks.
+ * The last line ends in an ellipsis if there was more.
  */
-export function foldText(text: string, width: number, maxLines: number): string[] {
+export function foldText(text: string, width: number, maxLines = Infinity): string[] {
   const lines: string[] = [];
   for (const own of text.trimEnd().split(/\r?\n/)) {
     for (const line of wrapStyled(printable(own), width)) {

@@ -53,7 +53,7 @@ export async function runCheck(context: Context, address: string, flags: CheckFl
   const scheme = await schemeNamed(flags.scheme ?? "service", context);
   const own = parseHeaders(flags.header);
   const given = await secretsIfKnown(flags, context);
-  if (given === undefined && flags.wait === undefined && !context.interactive && !context.output.json) {
+  if (given === undefined && flags.wait === undefined && !context.interactive) {
     throw new UsageError(NO_SECRET, {
       hint: "To have the check print a new secret and wait for your receiver, pass --wait 5m.",
     });

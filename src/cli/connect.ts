@@ -60,7 +60,7 @@ export function connect(
       const response = await output.spinner.during(`Waiting for ${client.baseUrl.host}`, send);
       if (isChange(request)) output.changed(idOf(response.body) ?? `${request.method} ${request.path}`);
       const [reason] = retried;
-      if (reason !== undefined) output.note(`Retried ${inTimes(retried.length)}: ${reason}`);
+      if (reason !== undefined && !output.json) output.notice(`Retried ${inTimes(retried.length)}: ${reason}`);
       retried = [];
       return response;
     },

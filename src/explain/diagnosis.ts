@@ -18,8 +18,7 @@ export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
   if (chain.missing !== undefined) return [ofMissing(chain.missing, time)];
   const findings = [...answersOf(chain, time), ...notesOf(chain)];
   return findings.map(({ code, subject, summary, evidence, action, fix }) => {
-    const isExample = fix !== null && EXAMPLE.test(fix);
-    const advice = isExample ? `${action}, here on port ${EXAMPLE_PORT}` : action;
+    const advice = action && withExample(action, fix);
     const found = { code, subject, summary, evidence };
     if (!chain.isLive) return { ...found, action: advice, fix };
     return {
@@ -31,6 +30,11 @@ export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
 }
 
 const EXAMPLE = new RegExp(String.raw`--forward-to ${EXAMPLE_PORT}\b`);
+
+/** Returns advice that says so if the port in its command is an example. */
+export function withExample(action: string, fix: string | null): string {
+  return fix !== null && EXAMPLE.test(fix) ? `${action}, for example on port ${EXAMPLE_PORT}` : action;
+}
 
 function inLive(commands: string): string {
   return `${commands.replaceAll(" && service ", " --live && service ")} --live`;

@@ -72,7 +72,8 @@ function timeOf(attempt: string | undefined, id: string): number {
 
 /**
  * Returns the newest rejected API request, unless the same one succeeded later, and except reads of the CLI and the
- * dashboard: they have reported the error. Its time is the environment's, which is that of deliveries.
+ * dashboard: they have reported the error. Nor is an ID that someone mistyped there a failure. Its time is the
+ * environment's, which is that of deliveries.
  */
 export async function newestRejected(api: ChainApi): Promise<{ request: RequestLog; time: number } | undefined> {
   const list = async (query: Record<string, string>) => {
@@ -82,7 +83,9 @@ export async function newestRejected(api: ChainApi): Promise<{ request: RequestL
   const lists = await Promise.all(["4xx", "5xx"].map((status) => list({ status })));
   const rejected = lists
     .flat()
-    .filter(({ method, client, key }) => method !== "GET" || (client === null && key !== null))
+    .filter(({ method, client, key, status }) =>
+      client === null ? method !== "GET" || key !== null : method !== "GET" && status !== 404,
+    )
     .toSorted((a, b) => (a.id < b.id ? 1 : -1));
   const hasSucceeded = async ({ id, method, path }: RequestLog) =>
     (await list({ method, path, status: "2xx" })).some((later) => later.id > id);

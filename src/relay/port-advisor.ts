@@ -90,7 +90,7 @@ export class PortAdvisor {
     const found =
       open.length === 0
         ? alternative
-        : ` Found a server on ${ports} of this machine. Did you mean --forward-to ${open[0]}?`;
+        : ` Found a server on ${ports} of this machine. If it is your application, forward to localhost:${open[0]}.`;
     const waits = this.#isWaiting ? ` Events wait until something listens on ${url.host}.` : "";
     const message = `${known}${found}${waits}`.trimStart();
     if (message !== "") report({ event: "hint", url, message });

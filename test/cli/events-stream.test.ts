@@ -186,6 +186,13 @@ describe("service events replay", () => {
     expect(await json<Replay>("events", "replay", event.id)).toMatchObject({ deliveries: [], listeners: 1 });
     await listener.record(({ event: name, id }) => name === "received" && id === event.id);
     await listener.interrupt();
+    const target = `localhost:${await freePort()}`;
+    const forwarding = await startListener(cli.platform.env, ["--forward-to", target, "--retries", "0"]);
+    await forwarding.interrupt();
+    const { stderr } = await service(["events", "replay", event.id]);
+    expect(stderr).toContain(
+      `Forward it to your application: service events replay ${event.id} --forward-to ${target}`,
+    );
   });
 
   it("forwards one event to an application on this machine with --forward-to", async () => {

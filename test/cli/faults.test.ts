@@ -52,6 +52,16 @@ describe("service faults", () => {
     expect(stderr).toContain("The fault flt_");
   });
 
+  it("says in a pipe that the command itself has retried", async () => {
+    const { stderr } = await service(["faults", "add", "GET /v1/customers", "--status", "503", "--times", "1"]);
+    expect(stderr).toContain("This CLI retries a failed request 3 times, which uses up the fault");
+    const listed = await service(["customers", "list"]);
+    expect(listed.exitCode).toBe(0);
+    expect(listed.stderr).toMatch(/^Retried once: The fault flt_\w+ /m);
+    await add("GET /v1/customers", "--status", "503", "--times", "1");
+    expect((await service(["customers", "list", "-q"])).stderr).toBe("");
+  });
+
   it("is named as the cause of a failed request by `service why` and `service logs get`", async () => {
     for (const flags of [["--status", "503"], ["--disconnect"]]) {
       await service(["faults", "clear"]);

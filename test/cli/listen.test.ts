@@ -256,7 +256,7 @@ describe("flags of service listen", () => {
     const listener = await startListener(on.platform.env, args);
     await trigger("customer.deleted");
     const hint = await listener.record(
-      ({ event, message }) => event === "hint" && String(message).includes("Did you mean"),
+      ({ event, message }) => event === "hint" && String(message).includes("If it is your application, forward to "),
     );
     expect(hint["message"]).toContain(String(neighbor));
     await listener.interrupt();

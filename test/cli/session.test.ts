@@ -78,7 +78,9 @@ describe("service login --api-key-stdin", () => {
       platform.liveKey,
     );
     const prod = ["--profile", "prod"];
-    expect((await whoami(service, prod)).environment).toBe("live");
+    const shown = await service(["whoami", ...prod]);
+    expect(shown.stdout).toContain("environment\tlive\n");
+    expect(shown.stderr).toBe("The profile is signed in to live mode only: other commands need --live with it.\n");
     for (const command of ["status", "doctor"]) {
       const { exitCode, stdout } = await service([command, ...prod]);
       expect(exitCode).toBe(0);
@@ -165,6 +167,8 @@ describe("service whoami", () => {
     expect((await whoami(service, ["--base-url", `${platform.baseUrl}/`], env)).cli).toMatchObject({
       base_url_source: "--base-url",
     });
+    const chosen = await whoami(service, ["--profile", "default"], { SERVICE_API_KEY: "sk_sandbox_x" });
+    expect(chosen.cli).toMatchObject({ profile_source: "--profile", credential_source: "profile default" });
     const { stdout } = await service(
       ["whoami", "--json", "--api-key-stdin"],
       { SERVICE_API_KEY: "sk_sandbox_x" },

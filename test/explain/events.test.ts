@@ -262,7 +262,7 @@ describe("service why for an event", () => {
       code: "no_receiver",
       summary: "No endpoint subscribes to order.created, and no listener is connected",
       evidence: "There are no endpoints",
-      action: "Forward the event to your application, here on port 3000",
+      action: "Forward the event to your application, for example on port 3000",
       fix: `service events replay ${event.id} --forward-to 3000`,
     });
     const earlier = world.receiver.received.length;

@@ -239,7 +239,7 @@ describe("service why for a delivery and its event", () => {
     for (const about of [event.id, id]) {
       expect(plain(await world.why(about))).toEqual({
         ...expected,
-        action: "Forward the event to your application, here on port 3000",
+        action: "Forward the event to your application, for example on port 3000",
         fix: `service events replay ${event.id} --forward-to 3000`,
       });
     }

@@ -49,7 +49,7 @@ it("reports the backlog of a receiver that does not respond, for the endpoint an
   expect(await world.why(newest!.id)).toMatchObject({
     code: "endpoint_deleted",
     summary: `The endpoint ${endpoint} was deleted before the first attempt`,
-    action: "Forward the event to your application, here on port 3000",
+    action: "Forward the event to your application, for example on port 3000",
   });
 });
 

@@ -149,13 +149,13 @@ async function runReplay(id: string, flags: ReplayFlags, context: Context): Prom
   // The response of a replay has no ID of its own, but its deliveries do.
   if (output.quiet && !output.json) {
     for (const delivery of replayed.deliveries) output.line(printable(delivery));
-    if (recipients === "") throw unreceived(id);
+    if (recipients === "") throw await unreceived(id, context);
     if (failure !== undefined) throw failure;
     return;
   }
   if (recipients !== "") output.success(`Replayed ${id} to ${recipients}`);
   if (recipients !== "" || output.json) await output.object(replayed, REPLAY);
-  if (recipients === "") throw unreceived(id);
+  if (recipients === "") throw await unreceived(id, context);
   if (response !== undefined) output.notice(response);
   if (failure !== undefined) throw failure;
   if (replayed.deliveries.length > 0) output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
@@ -190,9 +190,20 @@ function recipientsOf({ deliveries: { length: endpoints }, listeners }: Replay):
   return [...shown(endpoints, "endpoint"), ...shown(listeners, "listener")].join(" and ");
 }
 
-function unreceived(id: string): UserError {
+/** Advises the target that `service why` does. */
+async function unreceived(id: string, context: Context): Promise<UserError> {
+  const { apiOf } = await import("../explanation.ts");
+  const { readChain } = await import("../../explain/chain.ts");
+  const { forwardOf } = await import("../../explain/listeners.ts");
+  const { withExample } = await import("../../explain/diagnosis.ts");
+  const chain = {
+    ...(await readChain(apiOf(await context.client()), id, "event")),
+    target: await context.projectTarget(),
+  };
+  const last = chain.deliveries.find(({ target }) => target !== null);
+  const command = forwardOf({ event: id, type: chain.event?.type ?? "", target: last?.target ?? null }, chain);
   return new UserError(`No endpoint or listener received ${id}: there is none for its type`, {
-    hint: shellCommand`Forward it to your application, here on port 3000: service events replay ${id} --forward-to 3000\nSee what is missing: service why ${id}`,
+    hint: `${withExample("Forward it to your application", command)}: ${command}\nSee what is missing: ${shellCommand`service why ${id}`}`,
     code: "no_receiver",
   });
 }

@@ -14,6 +14,9 @@ export const command: CommandDefinition = {
 
 async function runWhoami(given: Context): Promise<void> {
   const context = await given.whereSignedIn();
+  if (context.globals.live && !given.globals.live) {
+    context.output.notice("The profile is signed in to live mode only: other commands need --live with it.");
+  }
   const { profile, baseUrl, credential } = await context.connection();
   const identity = await context.request<Identity>({ method: "GET", path: "/v1/me" });
   const cli = {

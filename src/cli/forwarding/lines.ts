@@ -123,7 +123,7 @@ export function factsOf(
     ["events", ready.subscriptions.join(", ")],
     ...(where === undefined ? [] : [["where", where.join(" and ")] as [string, string]]),
     ...routes.map(({ subscription, url }): [string, string] => ["route", `${subscription} → ${url.href}`]),
-    [routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere],
+    [routes.length === 0 ? "forward" : "others", target?.href ?? nowhere],
     ["secret", secret === undefined ? (hiddenSecret ?? ready.secret) : `from ${secretSource}`],
   ];
   if (credentialSource !== undefined) facts.unshift(["key", `from ${credentialSource}`]);

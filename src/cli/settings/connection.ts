@@ -83,9 +83,13 @@ export function resolveTarget({ flags, env, settings, project }: TargetSources):
 export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSources): Connection {
   const { env, settings, project } = sources;
   const target = resolveTarget(sources);
+  const { credentials = {} } = profileNamed(settings, target.profile.value) ?? {};
+  const isStored = Object.keys(credentials).length > 0;
+  // A flag takes precedence over a variable.
+  const isChosen = isStored && target.profile.source === "flag";
   const given =
     sourced(keyFromStdin, "flag", "--api-key-stdin") ??
-    sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY");
+    (isChosen ? undefined : sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY"));
   if (given !== undefined) assertTrusted(given, target, sources);
   const key = given ?? projectKey(project, target);
   const credential: Connection["credential"] =
@@ -93,8 +97,7 @@ export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSource
       ? storedCredential(profileNamed(settings, target.profile.value), target)
       : { ...key, value: { type: "api_key", api_key: key.value } };
   if (credential !== undefined) assertEnvironment(credential, target.environment);
-  const { credentials = {} } = profileNamed(settings, target.profile.value) ?? {};
-  return { ...target, credential, isOfOther: credential === undefined && Object.keys(credentials).length > 0 };
+  return { ...target, credential, isOfOther: credential === undefined && isStored };
 }
 
 /** Returns the key that `service serve` created with the project's database. It is for that platform only. */

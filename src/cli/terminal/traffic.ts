@@ -27,18 +27,23 @@ export function statusStyle(status: number): "good" | "warn" | "bad" {
   return status >= 500 ? "bad" : status >= 300 ? "warn" : "good";
 }
 
-/** Returns what the platform did as a line for a person. */
+/** Returns what the platform did as a line for a person. The ID of a request is omitted if the rest fits the width. */
 export function activityLine(
   activity: Exclude<Activity, { event: "warning" }>,
   milliseconds: number,
   styles: Styles,
+  width: number,
 ): string {
   const dim = (text: string) => styles.dim(text);
   const time = dim(clockTime(milliseconds));
   if (activity.event === "request") {
     const { method, path, status, duration_ms, request_id } = activity;
     const request = `${method.padEnd(6)} ${withoutCredentials(path)}`;
-    return `${time}  ${colorStatus(status, styles)}  ${request}  ${dim(`${request_id}  ${duration_ms} ms`)}`;
+    const duration = `${duration_ms} ms`;
+    const whole = `${request_id}  ${duration}`;
+    const left = width - `00:00:00  000  ${request}  `.length;
+    const rest = whole.length > left && duration.length <= left ? duration : whole;
+    return `${time}  ${colorStatus(status, styles)}  ${request}  ${dim(rest)}`;
   }
   if (activity.event === "delivery") {
     const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;

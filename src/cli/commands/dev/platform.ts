@@ -77,7 +77,7 @@ function print(record: ServeRecord, line: string, context: Context): void {
   // The listener's own lines say that it is connected.
   if (event === "request" || event === "delivery") {
     const activity = record as unknown as Parameters<typeof activityLine>[0];
-    output.line(activityLine(activity, context.now(), output.styles));
+    output.line(activityLine(activity, context.now(), output.styles, output.terminal ? output.width : Infinity));
   } else if (level === "warn" || level === "error") {
     output.warn(message === undefined ? line : logLine(message, fields));
   }

@@ -187,8 +187,8 @@ async function runAdd(context: Context, match: FaultCreate["match"], flags: AddF
     });
   context.output.success(`Added fault ${created.body.id}`);
   // Otherwise, the first command that is tried would succeed.
-  if (flags.times !== undefined && flags.times <= OWN_RETRIES) {
-    context.output.note(
+  if (flags.times !== undefined && flags.times <= OWN_RETRIES && !context.output.json) {
+    context.output.notice(
       `This CLI retries a failed request ${OWN_RETRIES} times, which uses up the fault: try it with your own client.`,
     );
   }

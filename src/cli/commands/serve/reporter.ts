@@ -74,7 +74,7 @@ function humanReporter(context: Context, level: LogLevel) {
         return;
       }
       if (level === "warn" || level === "error") return;
-      output.line(activityLine(activity, context.now(), styles));
+      output.line(activityLine(activity, context.now(), styles, output.terminal ? output.width : Infinity));
     },
     async ready(
       { baseUrl }: Platform,

@@ -56,6 +56,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   "webhooks listen": ["listen"],
   "clock set": ["clock advance"],
   "clock reset": ["sandbox reset"],
+  "--status": ["--failed"],
   "--tail": ["logs tail", "events tail"],
   "--follow": ["logs tail", "events tail"],
   "-d": ["-f", "--input"],

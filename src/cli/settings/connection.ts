@@ -83,10 +83,10 @@ export function resolveTarget({ flags, env, settings, project }: TargetSources):
 export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSources): Connection {
   const { env, settings, project } = sources;
   const target = resolveTarget(sources);
-  const { credentials = {} } = profileNamed(settings, target.profile.value) ?? {};
+  const { credentials = {}, base_url: url = "" } = profileNamed(settings, target.profile.value) ?? {};
   const isStored = Object.keys(credentials).length > 0;
-  // A flag takes precedence over a variable.
-  const isChosen = isStored && target.profile.source === "flag";
+  // A flag takes precedence over a variable, at the profile's own platform.
+  const isChosen = isStored && target.profile.source === "flag" && originOf(url) === originOf(target.baseUrl.value);
   const given =
     sourced(keyFromStdin, "flag", "--api-key-stdin") ??
     (isChosen ? undefined : sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY"));

@@ -8,7 +8,7 @@ import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter, wrapHint } from "./terminal/wrap.ts";
 import { lookUp } from "../contract/ids.ts";
 import { shellCommand } from "../contract/shell-command.ts";
-import { counted } from "../contract/words.ts";
+import { capitalized, counted } from "../contract/words.ts";
 
 /** A description of a failure, and the exit code of the command. */
 interface Failure {
@@ -50,7 +50,8 @@ function ownFailure(
   message: string,
   { hint, code, exitCode }: { hint: string | undefined; code: string; exitCode: number },
 ): Failure {
-  const problem = { type: "about:blank", title: message, detail: hint, code, exit_code: exitCode };
+  const title = capitalized(code.replaceAll("_", " "));
+  const problem = { type: "about:blank", title, detail: message, hint, code, exit_code: exitCode };
   return { message, details: [], hint, exitCode, problem };
 }
 

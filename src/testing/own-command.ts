@@ -76,9 +76,9 @@ function inheritedVariables(): NodeJS.ProcessEnv {
 
 /** Returns the error of a command that ran with --json. */
 function reasonOf(errors: string, code: number | null): string {
-  const problem = parseJson(errors.trim().split("\n").at(-1) ?? "") as { title: string; detail: string } | undefined;
+  const problem = parseJson(errors.trim().split("\n").at(-1) ?? "") as { detail: string; hint?: string } | undefined;
   if (problem === undefined) return errors.trim() || `it exited with ${code}`;
-  return [...new Set([problem.title, problem.detail])].join(". ");
+  return [problem.detail, problem.hint].filter(Boolean).join(". ");
 }
 
 /** The first line of `service serve --json`. */

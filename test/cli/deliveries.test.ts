@@ -319,7 +319,7 @@ describe("service trigger --wait", () => {
     const { exitCode, stdout, stderr } = await waiting;
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ object: "event", type: "customer.created" });
-    expect(JSON.parse(stderr)).toMatchObject({ code: "delivery_failed", title: "1 delivery failed" });
+    expect(JSON.parse(stderr)).toMatchObject({ code: "delivery_failed", detail: "1 delivery failed" });
   });
 
   it("stops after --timeout and lists the pending deliveries", async () => {

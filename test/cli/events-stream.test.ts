@@ -221,7 +221,7 @@ describe("service events replay", () => {
     ]);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ event: event.id, deliveries: [expect.stringMatching(/^dlv_/)] });
-    expect(JSON.parse(stderr)).toMatchObject({ code: "forward_failed", title: expect.stringContaining("refused") });
+    expect(JSON.parse(stderr)).toMatchObject({ code: "forward_failed", detail: expect.stringContaining("refused") });
     await service(["endpoints", "delete", endpoint.id]);
   });
 

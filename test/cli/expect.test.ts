@@ -148,7 +148,8 @@ describe("service expect", () => {
     expect(reportOf(unseen)).toMatchObject({ status: "failed", code: "command_failed", message, exit_code: 3 });
     expect(JSON.parse(unseen.stderr)).toEqual({
       type: "about:blank",
-      title: message,
+      title: "Command failed",
+      detail: message,
       code: "command_failed",
       exit_code: 3,
     });

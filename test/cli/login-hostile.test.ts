@@ -78,7 +78,7 @@ describe("a token endpoint", () => {
     expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
     expect([1, 4, 7]).toContain(result.exitCode);
     expect(result.stdout).toBe("");
-    expect(problemOf(result)["title"]).toMatch(/\w/);
+    expect(problemOf(result)["detail"]).toMatch(/\w/);
     expect(existsSync(join(dir, "config.json"))).toBe(false);
   });
 });
@@ -212,7 +212,7 @@ describe("a settings file", () => {
   it("is kept and reported before the sign-in if it is damaged", async () => {
     writeFileSync(join(dir, "config.json"), '{"version": 1, "prof');
     const result = await login("--no-browser");
-    expect(problemOf(result)).toMatchObject({ code: "settings_file", detail: expect.stringContaining("mv ") });
+    expect(problemOf(result)).toMatchObject({ code: "settings_file", hint: expect.stringContaining("mv ") });
     expect(readFileSync(join(dir, "config.json"), "utf8")).toBe('{"version": 1, "prof');
   });
 });

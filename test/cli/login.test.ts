@@ -83,7 +83,7 @@ describe("service login in a browser", () => {
     await tab.context().close();
     const { exitCode, stderr } = await login.ended;
     expect(exitCode).toBe(1);
-    expect(failureOf(stderr)).toMatchObject({ code: "timed_out", title: "Sign-in timed out after 2 s" });
+    expect(failureOf(stderr)).toMatchObject({ code: "timed_out", detail: "Sign-in timed out after 2 s" });
   });
 
   it("runs in two terminals at once, each with its own state", async () => {

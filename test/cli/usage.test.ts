@@ -174,8 +174,9 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     ]) {
       expect(JSON.parse(await usage(...args))).toEqual({
         type: "about:blank",
-        title: '--limit: must be at least 1, not "0"',
-        detail: "See `service customers list --help`.",
+        title: "Usage",
+        detail: '--limit: must be at least 1, not "0"',
+        hint: "See `service customers list --help`.",
         code: "usage",
         exit_code: 2,
       });
@@ -250,9 +251,9 @@ describe("commands to copy", () => {
 
   it("are the same with --json", async () => {
     const { cwd, env } = shell({ "node_modules/service-cli": dirname(dirname(BIN)) });
-    const detailOf = async (...args: string[]): Promise<unknown> =>
-      (JSON.parse((await spawnCli([...args, "--json"], { cwd, env })).stderr) as { detail: unknown }).detail;
-    expect(await detailOf("whoami")).toContain("`npx service-cli login`");
-    expect(await detailOf("customers", "list", "--nope")).toContain("See `npx service-cli customers list --help`");
+    const hintOf = async (...args: string[]): Promise<unknown> =>
+      (JSON.parse((await spawnCli([...args, "--json"], { cwd, env })).stderr) as { hint: unknown }).hint;
+    expect(await hintOf("whoami")).toContain("`npx service-cli login`");
+    expect(await hintOf("customers", "list", "--nope")).toContain("See `npx service-cli customers list --help`");
   });
 });

@@ -84,7 +84,7 @@ describe("a Node.js without SQLite", () => {
     expect([refused.exitCode, refused.stdout]).toEqual([1, ""]);
     expect(JSON.parse(refused.stderr)).toMatchObject({
       code: "driver_missing",
-      detail: expect.stringMatching(/Use Node\.js 22\.13 or later, or .*: service db install-driver$/),
+      hint: expect.stringMatching(/Use Node\.js 22\.13 or later, or .*: service db install-driver$/),
     });
 
     const { exitCode, stdout, stderr } = await spawnCli(["db", "install-driver", "--json"], { env });

@@ -174,7 +174,7 @@ describe.concurrent("service webhooks check", () => {
     });
     const json = await runCli(["webhooks", "check", String(port), "--json"], { env: KNOWN });
     expect(json).toMatchObject({ exitCode: 7, stdout: "" });
-    expect(JSON.parse(json.stderr)).toMatchObject({ code: "receiver_unreachable", title: why, exit_code: 7 });
+    expect(JSON.parse(json.stderr)).toMatchObject({ code: "receiver_unreachable", detail: why, exit_code: 7 });
   });
 
   it("does not wait for the secret if the receiver is unreachable", async () => {

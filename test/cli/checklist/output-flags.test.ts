@@ -137,9 +137,9 @@ describe("a command that has changed something", () => {
   it("names the object in the error of --json", async () => {
     const args = ["customers", "create", "--email", newEmail(), "--json", "--jq", ".id | tonumber"];
     const { exitCode, stderr } = await service(...args);
-    const problem = JSON.parse(stderr) as { code: string; detail: string };
+    const problem = JSON.parse(stderr) as { code: string; hint: string };
     expect({ exitCode, code: problem.code }).toEqual({ exitCode: 1, code: "request_succeeded" });
-    const [id = ""] = /cus_\w+$/.exec(problem.detail) ?? [];
+    const [id = ""] = /cus_\w+$/.exec(problem.hint) ?? [];
     expect((await service("customers", "get", id)).exitCode).toBe(0);
   });
 });

@@ -83,7 +83,7 @@ describe("--jq", () => {
   ])("reports the error in %s, with %d", async (expression, code) => {
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--json", "--jq", expression]);
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
-    expect((JSON.parse(stderr) as { title: string }).title).toMatch(/^--jq .*[^:\s]$/);
+    expect((JSON.parse(stderr) as { detail: string }).detail).toMatch(/^--jq .*[^:\s]$/);
   });
 });
 

@@ -21,8 +21,8 @@ interface ServeRecord extends Problem {
 
 /** The error that `service serve --json` prints before it exits. */
 interface Problem {
-  title?: string;
   detail?: string;
+  hint?: string;
   code?: string;
 }
 
@@ -58,10 +58,7 @@ export class PlatformProcess {
         keepPort(project, baseUrl, context.cwd);
         resolve(baseUrl);
       };
-      closed.then(
-        (code) => reject(explain(problem, code, { port, database, address: servedAt(database, context.cwd) })),
-        reject,
-      );
+      closed.then((code) => reject(explain(problem, code, { port, address: servedAt(database, context.cwd) })), reject);
     });
     this.ready.catch(() => {});
   }
@@ -87,20 +84,20 @@ function print(record: ServeRecord, line: string, context: Context): void {
 function explain(
   problem: Problem | undefined,
   exitCode: number | null,
-  { port, database, address = "its address" }: { port: number; database: string; address: string | undefined },
+  { port, address = "its address" }: { port: number; address: string | undefined },
 ): UserError {
-  const { title = `The platform exited with code ${exitCode}`, detail, code = "failed" } = problem ?? {};
+  const { detail = `The platform exited with code ${exitCode}`, hint, code = "failed" } = problem ?? {};
   if (code === "port_taken") {
-    return new UserError(title, {
+    return new UserError(detail, {
       code,
       hint: `Stop that program, or set another platform.port in service.yaml. To use it as the platform, set platform.url: http://127.0.0.1:${port}`,
     });
   }
   if (code === "locked") {
-    return new UserError(title, {
+    return new UserError(detail, {
       code,
       hint: `Another \`service dev\` or \`service serve\` is using it. Stop it, or set another platform.database in service.yaml. To use its platform, set platform.url to ${address}.`,
     });
   }
-  return new UserError(title, { code, hint: detail === title ? `Database: ${database}` : detail });
+  return new UserError(detail, { code, hint });
 }

@@ -112,8 +112,9 @@ exit code, or with 130 if Ctrl-C ended the app.
 
 Errors are printed to stderr: what failed, why, what to do next, and the request
 ID. With --json, an error is one line of problem details (RFC 9457) on
-stderr. Errors of the CLI itself have the same form, with the exit code as
-exit_code and a code such as usage, not_signed_in or refused.
+stderr. Errors of the CLI itself have the same form: what failed and why as
+detail, what to do next as hint, the exit code as exit_code, and a code such as
+usage, not_signed_in or refused.
 `,
   },
   formatting: {

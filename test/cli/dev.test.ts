@@ -73,7 +73,7 @@ describe("service dev", () => {
     const { stderr: advice } = await project.service(["db", "status", ...missing]);
     expect(advice).toContain("pass another file with --database");
     expect(await project.service(["db", "backup", "none.db", ...missing])).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: advice,
     });
     const backup = await project.service(["db", "backup", "backup.db", "--json"]);

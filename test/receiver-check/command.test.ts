@@ -264,7 +264,7 @@ describe.concurrent("service webhooks check", () => {
     blocker.close();
     const file = join(createConfigDir(), "missing", "x.xml");
     expect(await runCli(["webhooks", "check", webhooks, "--junit", file], { env: KNOWN })).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining("--junit: "),
     });
     expect(existsSync(file)).toBe(false);

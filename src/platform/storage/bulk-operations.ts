@@ -73,8 +73,16 @@ export function nextDeliveries(queries: Queries, range: BulkRange, limit: number
 
 /** Returns events in the order of their IDs, whatever their type and deliveries. */
 export function nextEvents(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
-  const sql = "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4";
-  return queries.all(sql, [range.environment, range.position, range.untilId, limit]);
+  const { where, parameters } = ofEvents(range);
+  const sql = `SELECT id, type FROM events WHERE ${where} ORDER BY id LIMIT $${parameters.push(limit)}`;
+  return queries.all(sql, parameters);
+}
+
+/** An endpoint does not get events about itself, so it does not miss them. */
+function ofEvents({ environment, position, untilId, isMissed, endpointId }: BulkRange) {
+  const parameters: SqlValue[] = [environment, position, untilId];
+  const own = isMissed ? ` AND (object_id IS NULL OR object_id <> $${parameters.push(endpointId!)})` : "";
+  return { where: `environment = $1 AND id > $2 AND id < $3${own}`, parameters };
 }
 
 /** Counts deliveries, or the events of deliveries. */
@@ -87,8 +95,8 @@ export async function countDeliveries(queries: Queries, range: BulkRange, key: "
 
 export async function countEvents(queries: Queries, range: BulkRange): Promise<number> {
   if (range.status !== undefined) return countDeliveries(queries, range, "event_id");
-  const parameters: SqlValue[] = [range.environment, range.position, range.untilId];
-  const conditions = ["environment = $1 AND id > $2 AND id < $3", ...amongTypes("type", range.types, parameters)];
+  const { where: all, parameters } = ofEvents(range);
+  const conditions = [all, ...amongTypes("type", range.types, parameters)];
   if (range.isMissed) {
     conditions.push(`NOT EXISTS (SELECT 1 FROM deliveries d
       WHERE d.environment = $1 AND d.event_id = events.id AND d.endpoint_id = $${parameters.push(range.endpointId!)})`);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { BulkOperation } from "../../../src/contract/schemas/bulk-operation.ts";
+import { formatTimestamp } from "../../../src/contract/timestamps.ts";
 import { advanceClock } from "../../support/advance-clock.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -186,6 +187,22 @@ describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect
     for (const fields of [{ missed: true }, { ...replay, status: "failed" }]) {
       expect((await scene.api("POST", "/v1/events/replay", fields)).status).toBe(400);
     }
+  });
+
+  it("replay no event about an endpoint to itself, because it did not miss that", async () => {
+    scene.repair();
+    const endpoint = await createEndpoint(scene, "/own", ["*"]);
+    await scene.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
+    await createOrders(scene, 1);
+    const { body: found } = await scene.api("GET", `/v1/webhook_endpoints/${endpoint}`);
+    const from = formatTimestamp(Date.parse(found.disabled_at) - 1000);
+    const replay = { endpoint, missed: true, created_after: from };
+    const { body: counted } = await scene.api("POST", "/v1/events/replay", { ...replay, dry_run: true });
+    expect(counted.total).toBe(1);
+    await scene.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "enabled" });
+    const { body } = await scene.api("POST", "/v1/events/replay", replay);
+    expect(await ended(scene, body.id)).toMatchObject({ total: 1, done: 1, failed: 0 });
+    expect((await scene.api("GET", `/v1/deliveries?endpoint=${endpoint}`)).body.data).toHaveLength(1);
   });
 
   it.each(["deleted", "disabled"])("replay to the other endpoints if one was %s", async (change) => {

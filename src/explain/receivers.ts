@@ -102,7 +102,7 @@ export function backlog(
     evidence:
       attempts === 0
         ? "No attempt in the last hour has finished"
-        : `${counted(attempts, "attempt")} in the last hour, ${failed} failed; ${median === undefined ? "none got a response" : `half of the responses took ${median} or longer`}`,
+        : `${counted(attempts, "attempt")} in the last hour, ${failed} failed; ${median === undefined ? "none got a response" : `the median response time is ${median}`}`,
     action: "Return 2xx at once: store the event in the receiver and process it later",
     fix: shellCommand`service deliveries list --status pending --endpoint ${endpoint ?? ""}`,
   };

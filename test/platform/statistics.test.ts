@@ -16,7 +16,7 @@ beforeAll(async () => {
     response.statusCode = request.path === "/refuses" ? 503 : 200;
     const isSlow =
       request.path === "/slow" || (request.path === "/slow-at-times" && receiver.at(request.path).length % 10 === 0);
-    setTimeout(() => response.end(), isSlow ? SLOW_MILLISECONDS : 0);
+    if (request.path !== "/silent") setTimeout(() => response.end(), isSlow ? SLOW_MILLISECONDS : 0);
   });
   api = apiOf(platform.baseUrl, platform.sandboxKey);
 });
@@ -99,21 +99,25 @@ it("latency percentiles are close to those of the attempts, and never below", as
   }
 });
 
-it("latency percentiles leave out attempts without a response", async () => {
+it("latency percentiles count a timeout as the time limit, and leave out other attempts without a response", async () => {
   const own = await startEmbedded({ allowPrivateTargets: true, clock: systemClock });
   try {
     const call = apiOf(own.baseUrl, own.sandboxKey);
     const closed = await startScriptedReceiver((_request, response) => response.end());
     await closed.close();
-    for (const url of [closed.url, `${closed.url}/also`, `${receiver.url}/slow`]) {
+    for (const url of [closed.url, `${closed.url}/also`, `${receiver.url}/slow`, `${receiver.url}/silent`]) {
       await call("POST", "/v1/webhook_endpoints", { url, events: ["order.created"] });
     }
     await call("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-    await expect.poll(async () => (await read("", call)).totals.attempts).toBe(3);
+    const silent = (await call("GET", "/v1/webhook_endpoints")).body.data[0].id;
+    const ofSilent = async () => (await read(`?endpoint=${silent}`, call)).totals;
+    await expect.poll(async () => (await ofSilent()).attempts, { timeout: 20_000 }).toBe(1);
+    expect(await ofSilent()).toMatchObject({ latency_p50_ms: 10_000, latency_p95_ms: 10_000 });
     const { totals } = await read("", call);
-    expect(totals).toMatchObject({ succeeded: 1, failed: 2 });
+    expect(totals).toMatchObject({ succeeded: 1, latency_p95_ms: 10_000 });
     expect(totals.latency_p50_ms).toBeGreaterThanOrEqual(SLOW_MILLISECONDS);
-    const [{ id: refused }] = (await call("GET", "/v1/webhook_endpoints")).body.data.slice(1);
+    expect(totals.latency_p50_ms).toBeLessThan(5000);
+    const [{ id: refused }] = (await call("GET", "/v1/webhook_endpoints")).body.data.slice(2);
     expect((await read(`?endpoint=${refused}`, call)).totals).toMatchObject({ attempts: 1, latency_p50_ms: null });
   } finally {
     await own.close();

@@ -59,7 +59,7 @@ export const STATISTICS_INTERVALS = 30;
 /** A percentile of response times, in milliseconds. */
 const Latency = nullable(
   decimal(
-    "Response time of this share of the responses at most, the upper bound of a narrow range; null without responses. Attempts that got none, such as timeouts, are left out",
+    `Response time of this share of the attempts at most, the upper bound of a narrow range. A timeout counts as ${LIMITS.deliverySeconds} s. Other attempts without a response, such as refused connections, are left out; null if none is left`,
     20,
   ),
 );

@@ -115,7 +115,7 @@ const sum = (counts: readonly AttemptCount[]) => counts.reduce((total, { count }
 
 const BUCKETS = LATENCY_BOUNDS.map((bound, bucket) => ({ bound, bucket })).toSorted((a, b) => a.bound - b.bound);
 
-/** Returns the upper bound of the bucket that holds the percentile of the responses. */
+/** Returns the upper bound of the bucket that holds the percentile of the response times. */
 function percentile(counts: readonly AttemptCount[], share: number): number | null {
   let left = share * sum(counts.filter(({ bucket }) => bucket !== null));
   if (left === 0) return null;

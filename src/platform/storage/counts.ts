@@ -24,7 +24,7 @@ export interface AttemptCount {
   part: number;
   /** 1 for a status code from 200 to 299. */
   succeeded: number;
-  /** Index into LATENCY_BOUNDS; null without a response. */
+  /** Index into LATENCY_BOUNDS; null without a response time. */
   bucket: number | null;
   count: number;
 }
@@ -64,8 +64,8 @@ function rowsOf({ dialect }: Queries, table: CountsTable): string {
 
 const SUM = "CAST(SUM(count) AS BIGINT) AS count";
 const SUCCEEDED = "CASE WHEN status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END";
-/** An attempt without a response has no response time. */
-const BUCKET = "CASE WHEN status_code <> 0 THEN bucket END";
+/** An attempt that ended at the time limit took that long; another one without a response has no response time. */
+const BUCKET = "CASE WHEN status_code <> 0 OR error LIKE 'timeout: no complete response%' THEN bucket END";
 
 /** Minutes of each interval, 1 by default, and the endpoint whose attempts are counted, unless all are. */
 interface Grouping {

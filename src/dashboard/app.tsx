@@ -162,14 +162,13 @@ function SignedOut() {
         Sign in again
       </a>
       <section>
-        <h2>Something unsaved on this page?</h2>
-        <p class="soft">Your input is still here: sign in using another tab, and this one continues.</p>
+        <p class="soft">To keep what you entered on this page, sign in using another tab instead.</p>
         <div class="row-actions">
           <a class="button" href="/dashboard" target="_blank" rel="noreferrer">
             Open another tab
           </a>
           <button type="button" onClick={() => void resume()}>
-            Continue
+            I have signed in
           </button>
         </div>
       </section>

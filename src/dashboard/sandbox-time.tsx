@@ -59,9 +59,8 @@ export function DueLine() {
         ) : (
           <>
             {counted(pending, "delivery waits for its", "deliveries wait for their")} next attempt
-            {held > 0 && `, ${count(held)} for a disabled endpoint`}.{" "}
-            {pending > MAX_TICKS ? `The newest ${MAX_TICKS} are ticks on the line.` : "Each is a tick on the line."} The
-            line is not to scale. <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
+            {held > 0 && `, ${count(held)} for a disabled endpoint`}. The line is not to scale.{" "}
+            <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
           </>
         )}
       </figcaption>

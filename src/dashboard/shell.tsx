@@ -157,11 +157,9 @@ function Menu() {
             <Options of={THEMES.map((name) => [name, capitalized(name)] as const)} />
           </select>
         </label>
-        {data?.user !== undefined && data.user !== null && (
-          <p class="who soft one-line" dir="auto" title={data.user.email}>
-            {data.user.email}
-          </p>
-        )}
+        <p class="who soft one-line" dir="auto" title={data?.user?.email}>
+          {data?.user?.email}
+        </p>
       </div>
     </nav>
   );
@@ -179,7 +177,8 @@ function LiveSign() {
   return (
     <span class={`live-sign ${state}`} role="status" title={LIVE_WORDS[state]}>
       <span class="dot" aria-hidden="true" />
-      <span class={state === "live" ? "sr-only" : "minor"}>{LIVE_WORDS[state]}</span>
+      {/* Words would move what is beside them whenever a page opens. */}
+      <span class={state === "live" || state === "connecting" ? "sr-only" : "minor"}>{LIVE_WORDS[state]}</span>
     </span>
   );
 }

@@ -287,7 +287,7 @@ it("counts again if the clock is advanced while the dialog is open", async () =>
     .body;
   await api("POST", "/v1/payments", { amount: 1, currency: "EUR" });
   await board.show(`sandbox/deliveries?endpoint=${id}`);
-  await page.getByText("Retrying, 1 attempt failed").waitFor();
+  await page.getByText("Retrying, 1 failed").waitFor();
   await page.getByRole("button", { name: "Retry deliveries" }).click();
   const dialog = page.getByRole("dialog", { name: /^Retry (failed )?deliveries/ });
   await dialog.getByLabel("Created").selectOption("In the last 24 hours");

@@ -140,10 +140,45 @@ it("a row stays where it is when it is shown next to its list", async () => {
   const row = page.locator("main [data-row]").first();
   const { y } = (await row.boundingBox())!;
   await row.locator("a[data-row-id]").click();
-  await page.getByRole("complementary", { name: "Chosen row" }).waitFor();
+  const beside = page.getByRole("complementary", { name: "Chosen row" });
+  await beside.waitFor();
   expect((await row.boundingBox())!.y).toBe(y);
   await page.getByRole("button", { name: "Filters" }).click();
   await page.getByLabel("Response").waitFor();
+});
+
+it("the button that closes a row beside its list covers no other one", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+  for (const list of ["events", "logs", "deliveries", "customers", "endpoints"]) {
+    await settle(list);
+    await page.locator("main [data-row] a").first().click();
+    const open = page.locator(".peek").getByRole("link", { name: "Open", exact: true });
+    await open.waitFor();
+    const { width } = (await open.boundingBox())!;
+    await open.click({ position: { x: width - 2, y: 2 } });
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(new RegExp(`/${list}/\\w+$`));
+  }
+});
+
+it("the buttons of a long form are at the bottom edge of any window", async () => {
+  const { page } = board;
+  const sizes = [
+    [1440, 900],
+    [1440, 700],
+    [390, 700],
+    [844, 390],
+  ] as const;
+  for (const [width, height] of sizes) {
+    await page.setViewportSize({ width, height });
+    await board.show("sandbox/endpoints?create=1");
+    const form = page.getByRole("dialog");
+    await form.getByText("Selected events").click();
+    const buttons = (await form.locator(".buttons").boundingBox())!;
+    expect(buttons.y + buttons.height).toBe(height);
+    await form.getByRole("button", { name: "Cancel" }).click();
+  }
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
 });
 
 it("the list of endpoints shows the end of each URL at any width, and a customer's page fits 305 pixels", async () => {

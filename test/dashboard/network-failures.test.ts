@@ -115,7 +115,7 @@ describe("during network failures", { shuffle: false }, () => {
     await page.keyboard.press("Escape");
     await page.unroute("**/v1/customers");
     // The session is another one after signing in again in another tab.
-    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "I have signed in" }).click();
     await expect.poll(() => page.getByLabel("Email").inputValue()).toBe("kept@example.com");
     await submit.click();
     await page.getByRole("heading", { name: "kept@example.com" }).waitFor();

@@ -130,7 +130,7 @@ it("an endpoint that responded with 410 can be deleted where that is explained",
   await expect.poll(async () => (await board.api("GET", `/v1/webhook_endpoints/${id}`)).status).toBe(404);
 });
 
-it("the list of endpoints is searched, and its charts are of the last 7 days", async () => {
+it("the list of endpoints is searched, and its charts begin when the first one was created", async () => {
   const { page, api } = board;
   working = ["/a"];
   const works = await endpoint("/a", "Fulfilment");
@@ -141,7 +141,7 @@ it("the list of endpoints is searched, and its charts are of the last 7 days", a
     .not.toBeNull();
   await board.show("sandbox/endpoints");
   await advanceClock(api, 5 * 3600);
-  await page.getByRole("columnheader", { name: "Last 7 days" }).waitFor();
+  await page.getByRole("columnheader", { name: "Last 6 hours" }).waitFor();
   await page.getByRole("cell", { name: /^Failing since .*500 Internal Server Error$/ }).waitFor();
   const rows = page.getByRole("region", { name: "Endpoints, worst first" }).locator("tr[data-row]");
   expect(await rows.count()).toBe(2);

@@ -58,12 +58,12 @@ it("the sandbox page adds faults, shows how many requests they affected, and rem
   await page.getByRole("button", { name: "Add fault" }).click();
   await page.getByText("did you mean /v1/orders?").first().waitFor();
   await page.getByLabel("Path").fill("/v1/orders");
-  await page.getByLabel("Maximum").fill("1");
+  await page.getByLabel("Times").fill("1");
   await page.getByRole("button", { name: "Add fault" }).click();
   await page.getByText("Status 503, 0 of 1 so far").waitFor();
   expect((await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).status).toBe(503);
   await page.getByLabel("Effect").selectOption("lose_response");
-  await page.getByLabel("Maximum").fill("");
+  await page.getByLabel("Times").fill("");
   await page.getByRole("button", { name: "Add fault" }).click();
   await page.getByText("Take effect, then lose the response, 0 so far").waitFor();
   await page.getByText("Status 503, used up (1 of 1)").waitFor();

@@ -94,7 +94,7 @@ export async function send(
   if (response.ok) return response;
   if (response.status === 401) {
     signedOut.value = true;
-    throw new CallError(401, { ...problem, detail: "Your session has ended. Sign in again, then repeat this." });
+    throw new CallError(401, { ...problem, detail: "You were signed out, so this was not done: repeat it." });
   }
   throw new CallError(response.status, problem);
 }

@@ -54,7 +54,7 @@ export function Also(props: {
   const [first, ...others] = explanation?.findings ?? [];
   const notes = others.filter(isNote);
   const areCauses = first?.code === "undelivered";
-  const rest = others.filter((finding) => !notes.includes(finding) && (!areCauses || finding.code !== "delivered"));
+  const rest = others.filter((finding) => !notes.includes(finding) && finding.code !== "delivered");
   return (
     <>
       {explanation !== undefined && rest.length > 0 && (

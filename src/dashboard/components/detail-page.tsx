@@ -36,7 +36,7 @@ export function DetailPage<Data>({ page, id, siblings, of, title, actions, child
       {canExplain && data === undefined && error === undefined && <Answer explanation={undefined} />}
       {canExplain && isGone(of) ? <Missing id={id} otherwise={loaded} /> : loaded}
       {!canExplain && isGone(of) && (
-        <p class="to-list">
+        <p>
           <ToList page={page} />
         </p>
       )}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { CopyLine } from "./values.tsx";
+import { Copy, CopyLine } from "./values.tsx";
 
 /**
  * A dialog over the page. Escape closes it unless something would be lost: a secret that is shown once, or input in a
@@ -78,6 +78,8 @@ export function ShownOnce(props: {
   title: string;
   secret: string;
   what: string;
+  /** The line that an application needs, with the secret in it. */
+  line?: string;
   children?: ComponentChildren;
   onClose: () => void;
 }) {
@@ -86,7 +88,12 @@ export function ShownOnce(props: {
       <p>
         <strong>Shown only once.</strong> Copy it now.
       </p>
-      <CopyLine text={props.secret} what={props.what} />
+      <CopyLine text={props.line ?? props.secret} what={props.line === undefined ? props.what : "the line"} />
+      {props.line !== undefined && (
+        <p>
+          <Copy text={props.secret} what={props.what} label="Copy only the secret" />
+        </p>
+      )}
       {props.children}
       <div class="buttons">
         <button type="button" class="primary" onClick={props.onClose}>

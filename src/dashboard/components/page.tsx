@@ -247,16 +247,13 @@ export function Empty(props: { title: string; icon?: IconName; children?: Compon
   );
 }
 
-/** Replaces the content of a page whose object was deleted. */
-function Gone({ wasShown, message }: { wasShown: boolean; message: string }) {
+/** Replaces the content of a page whose object was deleted, or never existed. */
+export function Gone({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <div class="empty" role="alert">
-      <Icon name="search" />
-      <p>
-        <strong>{wasShown ? "Deleted." : "Not found."}</strong>
-      </p>
-      <p>{wasShown ? "It no longer exists." : message}</p>
-    </div>
+    <section class="answer" role="alert">
+      <p>{title}</p>
+      <p class="evidence">{children}</p>
+    </section>
   );
 }
 
@@ -268,7 +265,12 @@ export function isGone({ error }: Query<unknown>): boolean {
 /** Shows data once it is loaded. The error of a later attempt appears above the previous data, unless that is deleted. */
 export function Loaded<Data>({ of, children }: { of: Query<Data>; children: (data: Data) => ComponentChildren }) {
   const { data, error, reload } = of;
-  if (error !== undefined && isGone(of)) return <Gone wasShown={data !== undefined} message={error.message} />;
+  if (error !== undefined && isGone(of)) {
+    const wasShown = data !== undefined;
+    return (
+      <Gone title={wasShown ? "Deleted." : "Not found."}>{wasShown ? "It no longer exists." : error.message}</Gone>
+    );
+  }
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}

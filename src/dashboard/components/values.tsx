@@ -138,12 +138,12 @@ export function retryWait(attempt: number): number {
   return Math.min(LIMITS.retryFirstSeconds * 2 ** (attempt - 1), LIMITS.maxRetryWaitSeconds);
 }
 
-/** The state of a delivery: Queued, Retrying, 7 attempts failed, Held: endpoint disabled, Delivered, Failed or Canceled. */
+/** The state of a delivery: Queued, Retrying, 7 failed, Held: endpoint disabled, Delivered, Failed or Canceled. */
 export function DeliveryState({ delivery }: { delivery: Delivery }) {
   const state = stateOf(delivery);
   if (state !== "retrying" && state !== "held") return <Status status={state} />;
   const { attempt_count: attempts } = delivery;
-  const failed = attempts > 0 && `${counted(attempts, "attempt")} failed`;
+  const failed = attempts > 0 && `${attempts} failed`;
   const why = state === "held" && ": endpoint disabled";
   return (
     <Status

@@ -7,6 +7,7 @@ import { eachPage } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
 import { Confirmation, perform } from "../components/action.tsx";
+import { likelyAttempts } from "../components/trail.tsx";
 import { count, dateAndTime, duration } from "../format.ts";
 
 /** Pages of waiting deliveries that are counted. */
@@ -21,14 +22,18 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
   useEffect(() => {
     let isCurrent = true;
     const countDue = async () => {
-      let total = 0;
+      let [total, attempts] = [0, 0];
       let areAll = false;
       const query = { status: "pending", limit: LIMITS.maxPageSize };
       for await (const page of eachPage<Delivery>(call, "/v1/deliveries", query, MAX_PAGES)) {
-        total += page.data.filter(({ next_attempt: next }) => next !== null && Date.parse(next) <= target).length;
+        for (const delivery of page.data) {
+          if (delivery.next_attempt === null || Date.parse(delivery.next_attempt) > target) continue;
+          total += 1;
+          attempts += 1 + likelyAttempts(delivery).filter((at) => at <= target).length;
+        }
         areAll = page.next_cursor === null;
       }
-      if (isCurrent) setDue(wordsOf(total, areAll));
+      if (isCurrent) setDue(wordsOf(total, attempts, areAll));
     };
     countDue().catch(() => isCurrent && setDue("Waiting deliveries that become due are attempted."));
     return () => {
@@ -66,8 +71,9 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
   );
 }
 
-function wordsOf(total: number, areAll: boolean): string {
+function wordsOf(total: number, attempts: number, areAll: boolean): string {
   if (total === 0) return "No delivery comes due by then.";
   const words = `${count(total)}${areAll ? "" : " or more"} ${total === 1 && areAll ? "delivery comes due" : "deliveries come due"}`;
-  return `${words} by then. Each is attempted when it is due, and retried if it fails.`;
+  const most = attempts > total ? `: up to about ${count(attempts)} attempts, if all fail` : "";
+  return `${words} by then${areAll ? most : ""}. Each is attempted when it is due.`;
 }

@@ -206,7 +206,7 @@ function authorizationUrl({ client_id: client, redirect_uris: [redirect = ""] }:
     redirect_uri: redirect,
     scope: oauthScopeName("customers:read"),
     code_challenge_method: "S256",
-    // The example of RFC 7636; an app creates a new one each time.
+    // The example of RFC 7636, with its verifier below; an app creates a new one each time.
     code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
     state: "example",
   });
@@ -218,7 +218,7 @@ function exchange({ client_id: client, redirect_uris: [redirect = ""], public: i
   const own = [`client_id=${client}`, "--data-urlencode", `redirect_uri=${redirect}`];
   return (
     shellCommand`curl ${location.origin}/oauth/token -d grant_type=authorization_code -d ${own}` +
-    ` -d code=$CODE -d code_verifier=$VERIFIER${isPublic ? "" : " -d client_secret=$CLIENT_SECRET"}`
+    ` -d code=$CODE -d code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk${isPublic ? "" : " -d client_secret=$CLIENT_SECRET"}`
   );
 }
 

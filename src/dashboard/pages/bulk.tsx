@@ -218,6 +218,17 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
               options={isFailing ? [SINCE_FAILING, ...RANGES] : RANGES}
             />
           )}
+          <p role="status">
+            {query !== ""
+              ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
+              : total === undefined
+                ? error === undefined && "Counting…"
+                : total === 0
+                  ? enabled.length > 0
+                    ? chooseOf(enabled)
+                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
+                  : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
+          </p>
           {enabled.length > 0 && (
             <fieldset class="targets" ref={list}>
               <legend>Endpoints</legend>
@@ -264,17 +275,6 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
               ))}
             </fieldset>
           )}
-          <p role="status">
-            {query !== ""
-              ? "Deliveries that a search finds can only be retried one by one. Clear the search to retry many."
-              : total === undefined
-                ? error === undefined && "Counting…"
-                : total === 0
-                  ? enabled.length > 0
-                    ? chooseOf(enabled)
-                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
-                  : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
-          </p>
           {waiting.length > 0 && (
             <p class="soft">
               {!isWorking

@@ -1,3 +1,4 @@
+import { environmentNow } from "../clock.ts";
 import { Options } from "../components/form.tsx";
 import { filter, route } from "../router.tsx";
 
@@ -31,6 +32,12 @@ const RANGES = {
   "7d": [10_080, "7 days"],
 } as const;
 type Range = keyof typeof RANGES;
+const NAMES = Object.keys(RANGES) as Range[];
+
+/** Returns the shortest range that began before a time; the longest for earlier ones. */
+export function rangeSince(time: number): Range {
+  return NAMES.find((name) => time > environmentNow() - RANGES[name][0] * 60_000) ?? "7d";
+}
 
 /** Returns the chosen range of a page's figures and charts. */
 export function rangeOf(preset: Range): { minutes: number; period: string } {
@@ -39,13 +46,12 @@ export function rangeOf(preset: Range): { minutes: number; period: string } {
 }
 
 export function RangeChoice({ preset }: { preset: Range }) {
-  const names = Object.keys(RANGES) as Range[];
   return (
     <div class="filters open">
       <Choice
         label="Range"
         name="range"
-        options={names.map((name) => [name === preset ? "" : name, `Last ${RANGES[name][1]}`] as const)}
+        options={NAMES.map((name) => [name === preset ? "" : name, `Last ${RANGES[name][1]}`] as const)}
       />
     </div>
   );

@@ -126,7 +126,7 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
     <Form submit="Add fault" isMinor fields={["match", "effect", "status", "delay_ms", "rate", "times"]} run={add}>
       {(error) => (
         <>
-          <div class="side-by-side">
+          <div class="side-by-side many">
             <Field
               label="Method"
               name="match/method"
@@ -136,8 +136,6 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
               error={error}
             />
             <Field label="Path" name="match/path" value={path} onInput={setPath} error={error} />
-          </div>
-          <div class="side-by-side">
             <Field
               label="Effect"
               name="effect"
@@ -158,10 +156,8 @@ function FaultForm({ onAdded }: { onAdded: () => void }) {
                 error={error}
               />
             )}
-          </div>
-          <div class="side-by-side">
-            <Field label="Share of requests in %" name="rate" value={share} onInput={setShare} error={error} />
-            <Field label="Maximum" name="times" value={times} onInput={setTimes} error={error} hint="Empty: no limit" />
+            <Field label="% of requests" name="rate" value={share} onInput={setShare} error={error} />
+            <Field label="Times" name="times" value={times} onInput={setTimes} error={error} placeholder="no limit" />
           </div>
         </>
       )}

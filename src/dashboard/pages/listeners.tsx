@@ -48,7 +48,7 @@ export function ListenerResults({ chain }: { chain: Chain }) {
             cell: ({ result, attempts }) => {
               const [status, text] = STATES[result];
               return result === "forwarding" && attempts.length > 0 ? (
-                <Status status="retrying" text={`Retrying, ${counted(attempts.length, "attempt")} failed`} />
+                <Status status="retrying" text={`Retrying, ${attempts.length} failed`} />
               ) : (
                 <Status status={status} text={text} />
               );

@@ -7,7 +7,7 @@ import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
 import { Answer } from "../components/answer.tsx";
-import { Below, Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
+import { Below, Card, Empty, Facts, Gone, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
 import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time } from "../components/values.tsx";
@@ -186,15 +186,16 @@ function RequestDetail({ id }: { id: string }) {
       isLoaded={log !== undefined}
     >
       {query.error?.status === 404 ? (
-        <Empty icon="logs" title="Request not found">
-          <p>Requests are retained for 7 days, and what the dashboard reads is not logged.{createdAt(id)}</p>
-        </Empty>
+        <Gone title="Request not found.">
+          Requests are retained for 7 days, and what the dashboard reads is not logged.{createdAt(id)}
+        </Gone>
       ) : (
         <Loaded of={query}>
           {(request) => (
             <>
               {hasProblem(request) ? <Answer explanation={explanation} /> : <Success log={request} />}
               <Below isReady={!hasProblem(request) || (explanation ?? error) !== undefined}>
+                <RequestFacts log={request} />
                 <Exchange log={request} />
                 {request.events.length > 0 && (
                   <Card title="What followed">
@@ -202,7 +203,6 @@ function RequestDetail({ id }: { id: string }) {
                     {explanation !== undefined && <Trail chain={explanation.chain} />}
                   </Card>
                 )}
-                <RequestFacts log={request} />
               </Below>
             </>
           )}

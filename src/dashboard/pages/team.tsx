@@ -171,7 +171,7 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
   return (
     <Card
       title="Team"
-      note="Members can do everything except invite and remove users"
+      note="Members can do everything, also in live mode, except invite and remove users"
       actions={
         isOwner && (
           <CreateButton

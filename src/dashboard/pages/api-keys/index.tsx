@@ -180,7 +180,7 @@ function KeyActions(props: {
         Rotate
       </ConfirmedAction>
       <ConfirmedAction
-        class={`${size} danger`}
+        class={size || "danger"}
         title="Revoke this key?"
         explanation={
           <>

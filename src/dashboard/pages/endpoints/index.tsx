@@ -12,12 +12,12 @@ import { ShownOnce } from "../../components/dialog.tsx";
 import { Empty, Page } from "../../components/page.tsx";
 import { Split } from "../../components/split.tsx";
 import { PagedTable } from "../../components/table.tsx";
-import { CopyLine, Unknown, Url } from "../../components/values.tsx";
+import { Unknown, Url } from "../../components/values.tsx";
 import { counted, searchable } from "../../format.ts";
 import { outcomeInWords } from "../../responses.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { useMissed } from "../enable.tsx";
-import { filterOf, rangeOf } from "../choice.tsx";
+import { filterOf, rangeOf, rangeSince } from "../choice.tsx";
 import { Search } from "../filters.tsx";
 import { Listeners } from "../listeners.tsx";
 import { NotDelivered, type Standing, useStandings, StandingStatus, TROUBLE } from "../overview/failures.tsx";
@@ -35,9 +35,10 @@ function EndpointList() {
   const { standings: all } = useStandings(statistics.data, pages.items, missed);
   const standings = new Map(all.map((one) => [one.endpoint?.id, one]));
   const countsOf = (id: string) => standings.get(id)?.counts;
-  // Attempts to an endpoint that fails for long are hours apart.
-  const { minutes, period } = rangeOf("7d");
-  const { data: shown } = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
+  // Attempts to an endpoint that fails for long are hours apart; before the first was created, there are none.
+  const first = Math.min(...(pages.items ?? []).map(({ created }) => Date.parse(created)));
+  const { minutes, period } = rangeOf(rangeSince(first));
+  const { data: shown } = useQuery<Statistics>(pages.items && withQuery("/v1/statistics", { minutes }));
   /** The state of an endpoint, and why one that needs attention fails. */
   const stateOf = (standing: Standing) => {
     const earlier = shown?.failures.filter(({ endpoint }) => endpoint === standing.endpoint?.id) ?? [];
@@ -87,12 +88,12 @@ function EndpointList() {
             Open the endpoint and choose Rotate secret.
           </p>
         )}
-        {pages.items?.length !== 0 && (
+        {(pages.items?.length !== 0 || (statistics.data?.listeners ?? 0) > 0) && (
           <div class="filters" role="search">
             <Search hint="Search a name, URL or event type" />
+            {statistics.data && <Listeners statistics={statistics.data} />}
           </div>
         )}
-        {statistics.data && <Listeners statistics={statistics.data} />}
         <PagedTable
           label="Endpoints, worst first"
           pages={{ ...pages, items }}
@@ -167,6 +168,7 @@ function EndpointList() {
             {
               label: "Events",
               from: "desktop",
+              isLong: true,
               cell: ({ events }) => <span title={events.join("\n")}>{subscriptionsOf(events)}</span>,
             },
             {
@@ -182,19 +184,19 @@ function EndpointList() {
             title="The endpoint's signing secret"
             secret={created.secret}
             what="the signing secret"
+            line={`SERVICE_WEBHOOK_SECRET=${created.secret}`}
             onClose={() => {
               setCreated(undefined);
               go(hrefOf("endpoints", created.id));
             }}
           >
             <p>
-              Your application verifies every delivery with it. Add this line to its <code>.env</code>, then follow{" "}
+              Your application verifies every delivery with it. Add the line to its <code>.env</code>, then follow{" "}
               <a href="/docs/guides/receiving-webhooks.html" target="_blank" rel="noreferrer">
                 Receiving webhooks
               </a>
               .
             </p>
-            <CopyLine text={`SERVICE_WEBHOOK_SECRET=${created.secret}`} what="the line for .env" />
             <p>
               <Action
                 run={async () => {

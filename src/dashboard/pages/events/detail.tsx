@@ -1,4 +1,4 @@
-import { useMemo, useState } from "preact/hooks";
+import { useContext, useMemo, useState } from "preact/hooks";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../../contract/schemas/event.ts";
@@ -13,7 +13,7 @@ import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
-import { Below, Card, Empty, Facts } from "../../components/page.tsx";
+import { Below, Card, Empty, Facts, Peeked } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail, unsentTo } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/values.tsx";
@@ -28,6 +28,8 @@ type View = "tree" | "raw" | "changed";
 
 export function EventDetail({ id }: { id: string }) {
   const bytes = useText(`/v1/events/${encodeURIComponent(id)}`);
+  // Beside the list, the payload is what a reader looks for; on the page it is what is left to read.
+  const isPeeked = useContext(Peeked) !== undefined;
   const [isReplaying, setReplaying] = useState(false);
   const [replayed, setReplayed] = useState<readonly string[]>([]);
   const deliveries = usePages<Delivery>("/v1/deliveries", { event: id });
@@ -86,6 +88,7 @@ export function EventDetail({ id }: { id: string }) {
                 )}
               </div>
               {explanation !== undefined && <Trail chain={explanation.chain} />}
+              {isPeeked && <Payload event={event} raw={raw} />}
               <Also
                 explanation={explanation}
                 remedyOf={(finding) =>
@@ -105,7 +108,7 @@ export function EventDetail({ id }: { id: string }) {
                 />
               </Card>
               {explanation && <ListenerResults chain={explanation.chain} />}
-              <Payload event={event} raw={raw} />
+              {!isPeeked && <Payload event={event} raw={raw} />}
             </Below>
             {isReplaying && (
               <ReplayDialog

@@ -160,7 +160,7 @@ export function OutcomeOf(props: {
   endpoints: readonly WebhookEndpoint[] | undefined;
   /** Why there is none. */
   notSent?: string;
-  /** True for a bar, and one state besides delivered, or how many were not delivered. */
+  /** True for a bar instead of a shape for each. */
   isShort?: boolean;
 }) {
   const { event, endpoints, notSent = "Not sent", isShort = false } = props;
@@ -179,12 +179,13 @@ export function OutcomeOf(props: {
       </span>
     );
   }
-  const others = tallyOf(all)
+  const tally = tallyOf(all);
+  const others = tally
     .filter(([state]) => state !== "delivered")
     .map(([state, number]) => ` · ${count(number)} ${state}`);
   const delivered = all.filter((one) => one === "delivered").length;
   return (
-    <span class="status">
+    <span class="status" title={tally.map(([state, number]) => `${count(number)} ${state}`).join(", ")}>
       {isShort || all.length > MAX_DOTS ? (
         <span class="share" aria-hidden="true">
           {STATES.toReversed().map((one) => (
@@ -207,13 +208,7 @@ export function OutcomeOf(props: {
       ) : (
         <>
           <span>{`${count(delivered)} of ${found?.areAll === true ? "" : "the newest "}${count(all.length)}`}</span>
-          <span class="soft of-total" title={others.join("").slice(" · ".length)}>
-            {delivered === all.length
-              ? " delivered"
-              : isShort && others.length > 1
-                ? ` · ${count(all.length - delivered)} not delivered`
-                : others.join("")}
-          </span>
+          <span class="soft of-total">{others.length === 1 ? others : " delivered"}</span>
         </>
       )}
     </span>

@@ -58,20 +58,11 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
           <WithAside
             isReady={isRoot ? isSettled : explanation !== undefined || error !== undefined}
             lead={
-              <>
-                <Card
-                  title="Webhooks"
-                  note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-                >
-                  {isRoot ? (
-                    <Arrivals kind={kind} id={id} about={about} />
-                  ) : (
-                    <Answer explanation={explanation} remedy={remedyOf(explanation?.findings[0])} />
-                  )}
-                  {explanation && <Trail chain={explanation.chain} />}
+              isRoot && (
+                <Card title="Webhooks">
+                  <Arrivals kind={kind} id={id} about={about} />
                 </Card>
-                <Also explanation={explanation} remedyOf={remedyOf} />
-              </>
+              )
             }
             aside={
               <>
@@ -90,6 +81,16 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
               <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
             ))}
             <RelatedEvents id={item.id} />
+            {!isRoot && (
+              <Card
+                title="Webhooks"
+                note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
+              >
+                <Answer explanation={explanation} remedy={remedyOf(explanation?.findings[0])} />
+                {explanation && <Trail chain={explanation.chain} />}
+              </Card>
+            )}
+            <Also explanation={explanation} remedyOf={remedyOf} />
             <Json item={item} />
           </WithAside>
         </>

@@ -51,17 +51,6 @@ export function amountOrText(item: Item, name: string, { type }: Field): string 
     : String((value as string | boolean | null) ?? "");
 }
 
-/** An amount in a column: currencies begin at its left edge, and digits end at its right one. */
-function Amount({ text }: { text: string }) {
-  return (
-    <>
-      {text.split(/(?<=\S)(?=\s)/).map((part) => (
-        <span key={part}>{part}</span>
-      ))}
-    </>
-  );
-}
-
 /** Shows the value of a field: a status as a badge, an ID as a link. Returns undefined for null. */
 export function valueOf(item: Item, name: string, field: Field): ComponentChildren | undefined {
   const value = item[name] as string | null;
@@ -191,11 +180,7 @@ export function ObjectTable(props: {
       name === title ? (
         <>
           <Link href={hrefOf(RESOURCES[kind].page.name, item.id)} row={item.id}>
-            {field.type === "amount" ? (
-              <Amount text={amountOrText(item, name, field)} />
-            ) : (
-              amountOrText(item, name, field)
-            )}
+            {amountOrText(item, name, field)}
           </Link>
           {below.map(([other, of]) => (
             <span key={other} class="narrow-only soft">

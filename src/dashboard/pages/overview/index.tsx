@@ -118,7 +118,7 @@ export function Overview() {
                 />
               )}
             </Card>
-            <AttemptsChart minutes={data.minutes} />
+            {standings.length + data.totals.attempts > 0 && <AttemptsChart minutes={data.minutes} />}
           </>
         )}
       </Loaded>

@@ -121,7 +121,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...[
       ...undelivered.map(({ endpoint, failed, pending }) => {
         const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
-        const note = failed > 0 ? `${count(failed)} failed` : `${count(pending)} waiting`;
+        const note = failed > 0 ? `${count(failed)} failed` : `${count(pending)} retrying`;
         return { label: `Retry deliveries to ${name}`, note, to: { id: endpoint.id, name, failingSince } };
       }),
       { label: "Retry deliveries", note: undefined, to: null },
@@ -182,9 +182,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const isShown = (label: string) =>
     actions.some((one) => one.label === label.replace(/^Explain (.*)/, "Why $1 fails"));
   const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
-  const isMatch = ({ label, aliases = "" }: Command) => {
+  const isMatch = ({ group, label, aliases = "" }: Command) => {
     const searched = `${label} ${aliases}`.toLowerCase();
-    return words.every((word) => searched.includes(word)) && !(label.startsWith("Explain ") && isShown(label));
+    return words.every((word) => searched.includes(word)) && !(group !== "This page" && isShown(label));
   };
   const matching =
     wanted === ""

@@ -55,11 +55,11 @@ export function DueLine() {
       </div>
       <figcaption>
         {pending === 0 ? (
-          `No delivery waits for its next attempt${held > 0 ? `, ${count(held)} for a disabled endpoint` : ""}.`
+          `No delivery is queued or retrying${held > 0 ? `, ${count(held)} held for a disabled endpoint` : ""}.`
         ) : (
           <>
-            {counted(pending, "delivery waits for its", "deliveries wait for their")} next attempt
-            {held > 0 && `, ${count(held)} for a disabled endpoint`}. The line is not to scale.{" "}
+            {counted(pending, "delivery", "deliveries")} queued or retrying
+            {held > 0 && `, ${count(held)} held for a disabled endpoint`}. The line is not to scale.{" "}
             <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
           </>
         )}
@@ -81,7 +81,7 @@ function TimeLine() {
       role="img"
       aria-label={
         due.length === MAX_TICKS
-          ? `The next attempts of the newest ${MAX_TICKS} waiting deliveries`
+          ? `The next attempts of the newest ${MAX_TICKS} queued and retrying deliveries`
           : counted(due.length, "retry is due", "retries are due")
       }
     >

@@ -17,7 +17,7 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
       : change === undefined
         ? when
         : ` ${change.by}${when}`;
-  const wait = waiting === 0 ? "" : `; ${waits(waiting)} until it is enabled`;
+  const wait = waiting === 0 ? "" : `; ${waits(waiting, "held")} until it is enabled`;
   return {
     code: "endpoint_disabled",
     subject: id,

@@ -126,7 +126,7 @@ function recovered(state: State): Finding {
   return {
     code: "endpoint_recovered",
     subject: endpoint.id,
-    summary: `${receiver.name} works again${since}, after ${before}; ${rest ? waits(queue.pending) : "nothing is waiting"}`,
+    summary: `${receiver.name} works again${since}, after ${before}; ${rest ? waits(queue.pending, "being retried") : "nothing is waiting"}`,
     evidence: failure === undefined ? lastSuccess(state) : lastFailure(failure, state),
     action: rest ? "Retry the deliveries that did not arrive" : null,
     fix: rest ? resend(state) : null,
@@ -142,7 +142,7 @@ function withLost(state: State): Finding {
   return {
     code: "endpoint_recovered",
     subject: endpoint.id,
-    summary: `${receiver.name} works again, but ${notArrived(lostOf(state))}${pending > 0 ? `; ${waits(pending)}` : ""}`,
+    summary: `${receiver.name} works again, but ${notArrived(lostOf(state))}${pending > 0 ? `; ${waits(pending, "being retried")}` : ""}`,
     evidence: evidence == null ? null : `Last failure: ${evidence.replace("Attempt", "attempt")}`,
     action: "Retry the deliveries that did not arrive",
     fix: retryFailed(endpoint),
@@ -216,8 +216,11 @@ function andRest(state: State): string {
   const { statistics } = state;
   const { pending, oldest_due_seconds: seconds } = statistics.queue;
   const lost = lostOf(state);
-  const oldest = isBacklog(statistics) ? `, the oldest for ${span(seconds * 1000)}` : "";
-  return [pending > 0 && `, and ${waits(pending)}${oldest}`, lost > 0 && `; ${givenUp(lost)}`].filter(Boolean).join("");
+  const areQueued = state.deliveries.some(({ status, attempt_count: made }) => status === "pending" && made === 0);
+  const rest = isBacklog(statistics)
+    ? `${waits(pending)}, the oldest for ${span(seconds * 1000)}`
+    : waits(pending, `${areQueued ? "queued or " : ""}being retried`);
+  return [pending > 0 && `, and ${rest}`, lost > 0 && `; ${givenUp(lost)}`].filter(Boolean).join("");
 }
 
 function exampleEvidence(failure: StatisticsFailure, state: State): string {

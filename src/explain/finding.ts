@@ -114,9 +114,9 @@ export function atStart(text: string): string {
   return /^(the|your) /.test(text) ? capitalized(text) : text;
 }
 
-/** Returns `1 delivery is waiting`, `2 deliveries are waiting`. */
-export function waits(count: number): string {
-  return counted(count, "delivery is waiting", "deliveries are waiting");
+/** Returns `1 delivery is waiting`, `2 deliveries are waiting`: for the first attempt, unless the state is another. */
+export function waits(count: number, state = "waiting"): string {
+  return counted(count, `delivery is ${state}`, `deliveries are ${state}`);
 }
 
 const UNITS = [

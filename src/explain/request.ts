@@ -129,11 +129,13 @@ function failedRequest(
           : ((earlier && reuse(request, earlier)) ?? detail.replace(/^Th(?=e|is )/, "th").replace(/\.$/, ""));
   const failure = `${method} ${path} failed with ${status} ${code ?? ""}`.trim();
   const sent = quoted(body) === "" ? query && `Query: ${query}` : `Request body: ${quoted(body)}`;
+  const delay =
+    request.fault?.effect === "delay" && `The fault ${request.fault.id} delayed the response, and left it as it was`;
   return {
     code: code === "insufficient_scope" ? "missing_scope" : "request_failed",
     subject: id,
     summary: reason === "" ? failure : `${failure}: ${reason}`,
-    evidence: key === undefined ? sent || null : keyEvidence(key, time),
+    evidence: [key === undefined ? sent : keyEvidence(key, time), delay].filter(Boolean).join(". ") || null,
     ...(fault === undefined ? remedyOf(request, key, scope) : remedyOfFault(request, fault)),
   };
 }

@@ -59,7 +59,7 @@ const IN_WORDS: Readonly<Record<ReceiverState, string>> = {
   failed: "failed",
   retrying: "being retried",
   "not sent": "disabled",
-  held: "waiting for a disabled endpoint",
+  held: "held for a disabled endpoint",
   queued: "waiting",
   canceled: "canceled",
   delivered: "delivered",

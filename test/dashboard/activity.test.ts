@@ -272,7 +272,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await board.menu("Endpoints");
       const row = page.getByRole("row").filter({ hasText: `${receiver.url}/orders`.replace("http://", "") });
       await row.getByRole("img", { name: /^\d+ attempts, \d+ failed$/ }).waitFor();
-      await row.getByRole("link", { name: /^\d+ waiting, / }).click();
+      await row.getByRole("link", { name: /^\d+ retrying, / }).click();
       await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
       const endpoint = (await api("GET", "/v1/webhook_endpoints?limit=100")).body.data.find(
         ({ url }: { url: string }) => url === `${receiver.url}/orders`,
@@ -311,7 +311,7 @@ describe("the dashboard", { shuffle: false }, () => {
         .waitFor();
       await failing.getByRole("img", { name: /^\d+ attempts, \d+ failed$/ }).waitFor();
       await page.getByRole("img", { name: /^Attempts per minute: \d+ succeeded, \d+ failed$/ }).waitFor();
-      await failing.getByRole("link", { name: /^\d+ waiting, / }).click();
+      await failing.getByRole("link", { name: /^\d+ retrying, / }).click();
       await page.getByRole("heading", { name: "Deliveries" }).waitFor();
       await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
       await expect.poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe(name);

@@ -60,7 +60,7 @@ it("one search box finds objects, pages by other names, the page's actions, and 
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   await search("retry billing");
   await expect.poll(() => first.textContent()).toBe("Retry deliveries to Billing");
-  await option("1 waiting").waitFor();
+  await option("1 retrying").waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Retry deliveries to Billing" }).waitFor();
   await page.keyboard.press("Escape");

@@ -120,9 +120,9 @@ it("the overview shows one number of waiting deliveries, and why an endpoint fai
   await board.show("sandbox");
   await page
     .getByLabel("Summary")
-    .getByText(`${FAILING + 1} deliveries are waiting.`)
+    .getByText(`${FAILING + 1} deliveries are being retried.`)
     .waitFor();
-  await page.locator(".figures").getByText("deliveries waiting").waitFor();
+  await page.locator(".figures").getByText("deliveries retrying").waitFor();
   expect(await page.locator(".figures div").last().locator("strong").textContent()).toBe(String(FAILING + 1));
 
   // The receiver answers no more: the failure is older than the hour that is counted.

@@ -89,9 +89,7 @@ it("an endpoint that works again is not healthy until what failed has arrived", 
   await expect.poll(() => deliveries("succeeded")).toBe(1);
 
   const headline = "Old CRM works again, but 1 older delivery has not arrived.";
-  const state = page.getByText("Working, 1 not delivered");
   await page.locator(".answer").getByText(headline).waitFor();
-  await state.waitFor();
   await board.show("sandbox/endpoints");
   const row = page.getByRole("row").filter({ hasText: "Old CRM" });
   await row.locator("td.from-tablet").getByText("Working, 1 not delivered").waitFor();
@@ -145,10 +143,10 @@ it("the retry of everything leaves out disabled endpoints, and those that are no
   expect(await dialog.getByText("last attempt failed").count()).toBe(2);
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
   await dialog.getByRole("checkbox", { name: "Select all" }).check();
-  await dialog.getByText("2 deliveries found: 2 waiting.").waitFor();
+  await dialog.getByText("2 deliveries found: 2 retrying.").waitFor();
   await dialog.getByText(/^Left out, because they are disabled: /).waitFor();
   for (const [name, words] of [
-    ["Retired", "1 waiting"],
+    ["Retired", "1 held"],
     ["Shut, for now", "1 missed"],
   ] as const) {
     await dialog.getByText(`${name} (${words})`).waitFor();

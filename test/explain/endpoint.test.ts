@@ -110,7 +110,7 @@ describe("service why for an endpoint", () => {
     await world.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
-      summary: 'Billing was disabled with the API key "First key" at T; 1 delivery is waiting until it is enabled',
+      summary: 'Billing was disabled with the API key "First key" at T; 1 delivery is held until it is enabled',
       evidence: expect.stringMatching(/ 500\b.*\. Attempt \d at T: 500 in .*\. Disabled by request req_\w+$/),
       action: expect.stringMatching(/, then enable the endpoint$/),
       fix: `service endpoints enable ${endpoint}`,
@@ -153,7 +153,7 @@ describe("service why for an endpoint", () => {
     await advanceClock(world.api, 390 * 60);
     expect(plain(await world.why(endpoint))).toEqual({
       code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T has failed, and 2 deliveries are waiting",
+      summary: "Billing responded with 500; every attempt since T has failed, and 2 deliveries are being retried",
       evidence: 'Attempt 10 at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
@@ -303,7 +303,7 @@ describe("service why for an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       code: "receiver_error",
       summary:
-        "Billing responded with 500; 3 of 4 attempts in the last hour failed (2 × 500, 1 × 502), and 3 deliveries are waiting",
+        "Billing responded with 500; 3 of 4 attempts in the last hour failed (2 × 500, 1 × 502), and 3 deliveries are being retried",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
@@ -320,7 +320,7 @@ describe("service why for an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       code: "receiver_error",
       summary:
-        "Warehouse responded with 500; all 3 attempts in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are waiting",
+        "Warehouse responded with 500; all 3 attempts in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are being retried",
       evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
@@ -338,7 +338,7 @@ describe("service why for an endpoint", () => {
     await expect.poll(failing).not.toBeNull();
     expect(plain(await world.why(endpoint))).toMatchObject({
       code: "receiver_error",
-      summary: "Billing responded with 500; every attempt since T has failed, and 20 deliveries are waiting",
+      summary: "Billing responded with 500; every attempt since T has failed, and 20 deliveries are being retried",
     });
   });
 });

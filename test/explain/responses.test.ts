@@ -319,7 +319,7 @@ describe("service why for a delivery and its event", () => {
     });
     expect(plain(await world.why(endpoint))).toMatchObject({
       code: "connection_refused",
-      summary: `Connection refused: no server is listening at ${url}; the only attempt in the last hour failed, and 1 delivery is waiting`,
+      summary: `Connection refused: no server is listening at ${url}; the only attempt in the last hour failed, and 1 delivery is being retried`,
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
   });
@@ -374,7 +374,7 @@ describe("service why for a delivery and its event", () => {
     });
     expect(plain(await world.why(endpoint))).toMatchObject({
       summary:
-        "The endpoint redirected the request with 302 before its URL was changed; the only attempt in the last hour failed, and 1 delivery is waiting",
+        "The endpoint redirected the request with 302 before its URL was changed; the only attempt in the last hour failed, and 1 delivery is being retried",
       action: "Retry now",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });

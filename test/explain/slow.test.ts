@@ -66,7 +66,7 @@ it("reports the share of attempts that timed out, and how many deliveries are wa
   expect(plain(await world.why(endpoint))).toEqual({
     code: "timeout",
     summary:
-      "Billing did not respond within N s; 2 of 8 attempts in the last hour failed, and 2 deliveries are waiting",
+      "Billing did not respond within N s; 2 of 8 attempts in the last hour failed, and 2 deliveries are being retried",
     evidence: "Attempt 1 at T: no complete response within N s",
     action: "Return 2xx before any slow work, then retry",
     fix: `service deliveries retry --pending --endpoint ${endpoint}`,
@@ -83,7 +83,7 @@ it("reports timeouts although newer deliveries wait for their first attempt", as
   expect(plain(await world.why(endpoint))).toMatchObject({
     code: "timeout",
     summary: expect.stringMatching(
-      /^Billing did not respond within N s; every attempt since T has failed, and 45 deliveries are waiting/,
+      /^Billing did not respond within N s; every attempt since T has failed, and 45 deliveries are queued or being retried/,
     ),
     evidence: "Attempt 1 at T: no complete response within N s",
   });

@@ -25,15 +25,14 @@ export function Answer(props: {
   }
   const [finding] = explanation.findings;
   if (finding === undefined) return null;
-  // What happened is the headline; the rest of a long sentence is not.
-  const [, headline = "", rest = ""] = /^(.*?)((?:;| \().*)?$/s.exec(sentence(finding.summary))!;
+  const { headline } = explanation;
   return (
     <section class={`answer ${isTrouble(finding) ? "bad" : ""}`} aria-label={labelOf(finding)}>
       <p dir="auto">
         {isLikely(finding) && "Likely cause: "}
         <WithLinks text={headline} about={finding.subject} />
         <span class="rest">
-          <WithLinks text={rest} about={finding.subject} />
+          <WithLinks text={sentence(finding.summary).slice(headline.length)} about={finding.subject} />
         </span>
       </p>
       <Proof finding={finding} remedy={remedy} />

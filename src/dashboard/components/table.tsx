@@ -4,7 +4,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import type { Pages } from "../api/pages.ts";
 import { clockOffset } from "../clock.ts";
 import { count, dayOf } from "../format.ts";
-import { ErrorBox, LoadingStatus } from "./page.tsx";
+import { Empty, ErrorBox, LoadingStatus } from "./page.tsx";
 import { peekedId, savedScroll } from "../router.tsx";
 
 export interface Column<Item> {
@@ -295,6 +295,7 @@ export function PagedTable<Item extends { id: string }>(props: {
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
       {shown === undefined && error === undefined && <LoadingStatus />}
+      {shown === undefined && error?.status === 0 && <Empty title="Not loaded" />}
       <NewRows
         number={pendingCount}
         max={50}

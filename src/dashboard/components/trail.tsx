@@ -15,7 +15,7 @@ import { Breakable, retryWait } from "./values.tsx";
 /** A mark in a lane, with its time in Unix milliseconds: an attempt that was made, or a later one. */
 interface Mark {
   at: number;
-  kind: "good" | "bad" | "not-sent" | "canceled" | "pending" | "planned";
+  kind: "good" | "bad" | "not-sent" | "canceled" | "pending" | "running" | "planned";
   /** Text for a tooltip and a screen reader. */
   tip: string;
 }
@@ -34,6 +34,7 @@ const MAX_LANES = 8;
 const PLANNED_SHOWN = 3;
 /** The width of a mark, in percent of the axis. */
 const MARK_PERCENT = 2.4;
+const MARK_PIXELS = 14;
 
 /** What happened, on an axis of time: request, event, and a lane of attempts for each receiver. */
 export function Trail({ chain, only }: { chain: Chain; only?: string }) {
@@ -50,7 +51,7 @@ export function Trail({ chain, only }: { chain: Chain; only?: string }) {
   if (event === undefined || all.length === 0) return null;
   const now = environmentNow();
   const start = Math.min(Date.parse(event.created), ...all.map(({ at }) => at));
-  const isOpen = all.some(({ kind }) => kind === "planned");
+  const isOpen = all.some(({ kind }) => kind === "planned" || kind === "running");
   const end = Math.max(...all.map(({ at }) => at), isOpen ? now : 0);
   const place = placeOn(start, end);
   const shown = lanes.slice(0, MAX_LANES);
@@ -121,7 +122,7 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
       </Link>
       <div class="lane-line">
         {nowAt !== undefined && <span class="trail-now" style={{ left: `${nowAt}%` }} />}
-        {together(marks, place).map(({ at, kind, tip, count: number }) => (
+        {together(marks, place).map(({ at, kind, tip, count: number, left, shift }) => (
           <a
             key={`${kind} ${at}`}
             href={href}
@@ -129,7 +130,7 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
             data-tip={tip}
             data-count={number > 1 ? `×${number}` : undefined}
             aria-label={tip}
-            style={{ left: `${place(at)}%`, "--tip-shift": `${-place(at)}%` }}
+            style={{ left: `calc(${left}% + ${shift}px)`, "--tip-shift": `${-left}%` }}
             onClick={(event) => followLink(event, href)}
           />
         ))}
@@ -141,17 +142,23 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
   );
 }
 
-/** Marks of a kind that would overlap are one, in the place of the last. */
-function together(marks: readonly Mark[], place: (at: number) => number): (Mark & { count: number })[] {
-  const shown: (Mark & { count: number })[] = [];
+/** A mark, or several, `shift` pixels beside its place in percent. */
+type ShownMark = Mark & { count: number; left: number; shift: number };
+
+/** Marks that would overlap are one, in the place of the last; those of another kind are beside each other. */
+function together(marks: readonly Mark[], place: (at: number) => number): ShownMark[] {
+  const shown: ShownMark[] = [];
   for (const mark of marks) {
     const last = shown.at(-1);
-    if (last !== undefined && last.kind === mark.kind && place(mark.at) - place(last.at) < MARK_PERCENT) {
+    const isNear = last !== undefined && place(mark.at) - last.left < MARK_PERCENT;
+    if (isNear && last.kind === mark.kind) {
       Object.assign(last, mark, {
+        ...(last.shift === 0 && { left: place(mark.at) }),
         count: last.count + 1,
         tip: `${last.count + 1} attempts, the last one: ${mark.tip}`,
       });
-    } else shown.push({ ...mark, count: 1 });
+    } else if (isNear) shown.push({ ...mark, count: 1, left: last.left, shift: last.shift + MARK_PIXELS });
+    else shown.push({ ...mark, count: 1, left: place(mark.at), shift: 0 });
   }
   return shown;
 }
@@ -177,7 +184,7 @@ function laneOf(delivery: Delivery, { id, kind, endpoints, statistics }: Chain):
   for (const at of planned.slice(0, PLANNED_SHOWN)) {
     marks.push({
       at,
-      kind: "planned",
+      kind: at === planned[0] && since !== null ? "running" : "planned",
       tip: `${at !== planned[0] ? "Then, if needed" : since === null ? "Next attempt" : "In progress since"}: ${shortTime(at, environmentNow())}`,
     });
   }
@@ -226,7 +233,7 @@ function textOf(delivery: Delivery, planned: readonly number[]): string {
       ? `${count(planned.length - PLANNED_SHOWN)} more until ${axisTime(planned.at(-1)!, true)}`
       : "";
   if (status === "canceled") return "canceled";
-  if (last === undefined || stateOf(delivery) === "held") return "waits for its endpoint";
+  if (last === undefined || stateOf(delivery) === "held") return "held: endpoint disabled";
   if (isSuccess(last.status_code))
     return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} at attempt ${attempts.length}`;
   return status === "failed" ? `gave up: ${outcomeOf(last)}` : outcomeOf(last);

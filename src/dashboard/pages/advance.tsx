@@ -35,7 +35,7 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
       }
       if (isCurrent) setDue(wordsOf(total, attempts, areAll));
     };
-    countDue().catch(() => isCurrent && setDue("Waiting deliveries that become due are attempted."));
+    countDue().catch(() => isCurrent && setDue("Deliveries that become due are attempted."));
     return () => {
       isCurrent = false;
     };

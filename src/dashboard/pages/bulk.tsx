@@ -31,7 +31,7 @@ const SINCE_FAILING = ["failing", "Since the endpoint began to fail"] as const;
 const BEFORE_FAILING_MILLISECONDS = 60_000;
 
 /** Statuses of deliveries that can be retried, as the dialog counts them. */
-const RETRIED = { failed: "failed", pending: "waiting", canceled: "canceled" } as const;
+const RETRIED = { failed: "failed", pending: "retrying", canceled: "canceled" } as const;
 type Retried = keyof typeof RETRIED;
 
 /** Returns the statuses to retry of a list with a filter: of all, those that have failed or wait for their next attempt. */
@@ -174,7 +174,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const enabled = groups.filter(({ id }) => !missed?.has(id));
   const leftOut = [...(missed ?? [])].flatMap(([id, number]) => {
     const { own = [] } = groups.find((group) => group.id === id) ?? {};
-    const words = [inWords(own), number > 0 && `${count(number)} missed`].filter(Boolean).join(", ");
+    const words = [inWords(own, "held"), number > 0 && `${count(number)} missed`].filter(Boolean).join(", ");
     return words === "" ? [] : [{ id, words, name: nameOf(id) }];
   });
   // What to choose matters more than the first field.
@@ -338,10 +338,10 @@ function sumOf(found: readonly Counted[]): number {
   return found.reduce((sum, one) => sum + one.total, 0);
 }
 
-/** Returns how many there are of each status: `12 failed, 3 waiting`. */
-function inWords(found: readonly Counted[]): string {
+/** Returns how many there are of each status: `12 failed, 3 retrying`. */
+function inWords(found: readonly Counted[], pending: string = RETRIED.pending): string {
   return (Object.keys(RETRIED) as Retried[])
     .map((status) => [status, sumOf(found.filter(({ body }) => body.status === status))] as const)
-    .flatMap(([status, total]) => (total === 0 ? [] : [`${count(total)} ${RETRIED[status]}`]))
+    .flatMap(([status, total]) => (total === 0 ? [] : [`${count(total)} ${{ ...RETRIED, pending }[status]}`]))
     .join(", ");
 }

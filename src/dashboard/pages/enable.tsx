@@ -89,7 +89,7 @@ export function EnableDialog(props: {
         const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
         if (only !== undefined && isOnly) {
           await Promise.all(only.events.map((event) => call("POST", `/v1/events/${event}/replay`, { endpoint: id })));
-          return `Enabled. Replaying ${counted(only.events.length, "event")} about this ${only.about}${retried}; waiting deliveries are sent now.`;
+          return `Enabled. Replaying ${counted(only.events.length, "event")} about this ${only.about}${retried}; held deliveries are sent now.`;
         }
         const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
         if (operation.total > 0) {
@@ -97,7 +97,7 @@ export function EnableDialog(props: {
           const from = formatTimestamp(Date.parse(operation.created) - 1000);
           noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
         }
-        return `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; waiting deliveries are sent now.`;
+        return `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; held deliveries are sent now.`;
       }}
       onClose={onClose}
       explanation={
@@ -105,7 +105,7 @@ export function EnableDialog(props: {
           <p role="status">
             {replayed === undefined
               ? error === undefined && "Counting the events that it missed…"
-              : `It will receive the ${counted(replayed, "event")}${only && isOnly ? ` about this ${only.about}` : ""} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "waiting delivery", "waiting deliveries")}`}.`}
+              : `It will receive the ${counted(replayed, "event")}${only && isOnly ? ` about this ${only.about}` : ""} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "held delivery", "held deliveries")}`}.`}
           </p>
           {broken !== undefined && statistics !== undefined && (broken.last_attempt_at ?? "") > success && (
             <p class="notice wait">

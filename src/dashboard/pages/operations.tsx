@@ -148,17 +148,23 @@ function Outcome(props: { done: number; failed: number; left: readonly DeliveryB
   const call = useCall();
   const { items: endpoints = [] } = useEndpoints();
   const [rest, setRest] = useState<{ total: number; isOver: boolean; isShared: boolean; causes: Causes }>();
+  const [begun] = useState(Date.now);
+  const { data: statistics, reload } = useQuery<Statistics>("/v1/statistics");
+  useEffect(() => {
+    const timer = setInterval(reload, OUTCOME_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, []);
+  // It is counted when the figures of the page change, so that these do not contradict it.
   useEffect(() => {
     let isCurrent = true;
-    const begun = Date.now();
-    const read = async () => {
+    const read = async ({ queue, failures }: Statistics) => {
       const bodies = left.flatMap((one) => (["pending", "failed"] as const).map((status) => ({ ...one, status })));
-      const [{ queue, failures }, ...counts] = await Promise.all([
-        call<Statistics>("GET", "/v1/statistics?minutes=5"),
-        ...bodies.map((body) => call<BulkOperation>("POST", "/v1/deliveries/retry", { ...body, dry_run: true })),
+      const [counts] = await Promise.all([
+        Promise.all(
+          bodies.map((body) => call<BulkOperation>("POST", "/v1/deliveries/retry", { ...body, dry_run: true })),
+        ),
+        explainAgain(),
       ]);
-      // The page must not contradict the outcome.
-      await explainAgain();
       const isOver = queue.oldest_due_seconds === 0 && Date.now() - begun > ATTEMPTS_MILLISECONDS;
       const receivers = new Set(bodies.flatMap(({ endpoint }, index) => (counts[index]!.total > 0 ? [endpoint!] : [])));
       const causes: Causes = new Map(
@@ -170,14 +176,11 @@ function Outcome(props: { done: number; failed: number; left: readonly DeliveryB
       const isShared = causes.size === receivers.size && new Set(causes.values()).size === 1;
       if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver, isShared, causes });
     };
-    const readNow = () => void read().catch(() => {});
-    readNow();
-    const timer = setInterval(readNow, OUTCOME_MILLISECONDS);
+    if (statistics !== undefined) read(statistics).catch(() => {});
     return () => {
       isCurrent = false;
-      clearInterval(timer);
     };
-  }, []);
+  }, [statistics]);
   if (rest === undefined) return null;
   const missing = Math.min(done, Math.max(0, rest.total - failed));
   if (missing === 0) return <> {done === 1 ? "It was" : "All were"} delivered.</>;

@@ -10,7 +10,17 @@ import { Answer } from "../components/answer.tsx";
 import { Below, Card, Empty, Facts, Gone, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
-import { Copy, curl, message, ObjectLink, Raw, RequestStatus, RowTime, Time } from "../components/values.tsx";
+import {
+  ClockTime,
+  Copy,
+  curl,
+  message,
+  ObjectLink,
+  Raw,
+  RequestStatus,
+  RowTime,
+  Time,
+} from "../components/values.tsx";
 import { counted, milliseconds } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf } from "./choice.tsx";
@@ -148,22 +158,37 @@ export function RequestTable(props: {
             </span>
           ),
         },
-        { label: "Duration", from: "desktop", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
+        {
+          label: "Duration",
+          from: "desktop",
+          isNumber: true,
+          cell: (log) => (
+            <>
+              {isDelayed(log) && <span class="tag">fault</span>} {milliseconds(log.duration_ms)}
+            </>
+          ),
+        },
       ]}
     />
   );
 }
 
-function hasError({ error_code: code, fault }: RequestLog): boolean {
-  return code !== null || fault !== null;
+function hasError(log: RequestLog): boolean {
+  return log.error_code !== null || (log.fault !== null && !isDelayed(log));
+}
+
+/** Returns true if a fault took time, and left the response as it was. */
+function isDelayed({ fault }: RequestLog): boolean {
+  return fault?.effect === "delay";
 }
 
 /** The error that a request got, or what a fault did to it. */
-function errorOf({ error_code: code, fault }: RequestLog): ComponentChildren {
+function errorOf(log: RequestLog): ComponentChildren {
+  const { error_code: code, fault } = log;
   return (
     <>
       <span class="bad-text">{code ?? fault?.effect.replace("_", " ")}</span>
-      {fault !== null && <span class="tag">fault</span>}
+      {fault !== null && !isDelayed(log) && <span class="tag">fault</span>}
     </>
   );
 }
@@ -224,7 +249,8 @@ function hasProblem({ status, fault }: RequestLogDetail): boolean {
   return status >= 400 || LOSSES.has(fault?.effect);
 }
 
-function Success({ log: { method, path, status, duration_ms: took, events } }: { log: RequestLogDetail }) {
+function Success({ log }: { log: RequestLogDetail }) {
+  const { method, path, status, duration_ms: took, events, fault } = log;
   return (
     <section class="answer" aria-label="Result">
       <p>
@@ -233,9 +259,16 @@ function Success({ log: { method, path, status, duration_ms: took, events } }: {
       <p class="evidence">
         It took {milliseconds(took)}, and{" "}
         {events.length === 0 ? "caused no event" : `caused ${counted(events.length, "event")}`}.
+        {isDelayed(log) && ` The fault ${fault!.id} delayed it.`}
       </p>
     </section>
   );
+}
+
+/** Returns the sandbox's time of a request that caused an event, if its clock was ahead of real time. */
+function aheadTime({ created, events: [event] }: RequestLogDetail): ComponentChildren {
+  const at = event === undefined ? 0 : timeOfId(event);
+  return at - Date.parse(created) < 60_000 ? undefined : <ClockTime at={at} />;
 }
 
 function RequestFacts({ log }: { log: RequestLogDetail }) {
@@ -258,6 +291,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
           ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
           ["Duration", milliseconds(log.duration_ms)],
           ["Time (real)", <Time at={log.created} isReal />],
+          ["Sandbox time", aheadTime(log)],
           ["API key", log.key === null ? undefined : <KeyName id={log.key} keys={key && [key]} />],
           ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],
           ["IP address", log.client_address ?? undefined],

@@ -28,7 +28,7 @@ import { useMissed } from "../enable.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../choice.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
-import { NotDelivered, standingOf, StandingStatus } from "../overview/failures.tsx";
+import { NotDelivered } from "../overview/failures.tsx";
 import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { DeleteEndpoint } from "./delete.tsx";
@@ -45,7 +45,7 @@ export function EndpointDetail({ id }: { id: string }) {
   const path = `/v1/webhook_endpoints/${encodeURIComponent(id)}`;
   const query = useQuery<WebhookEndpoint>(path);
   const deliveries = usePages<Delivery>("/v1/deliveries", { endpoint: id }, { limit: 20 });
-  const { minutes, period } = rangeOf("6h");
+  const { minutes, period } = rangeOf("1h");
   const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes }));
   const { data } = query;
   const failures = statistics.data?.failures ?? [];
@@ -57,9 +57,6 @@ export function EndpointDetail({ id }: { id: string }) {
     `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
   );
   const unknown = (statistics.error ?? unexplained) === undefined ? <Unknown /> : undefined;
-  // The present state is that of the explanation: the range is only that of the chart and of the figures.
-  const isBack = explanation?.findings[0]?.code === "endpoint_recovered";
-  const present = explanation?.chain.statistics;
   const attempts = explanation?.chain.deliveries.flatMap(({ attempts: own = [] }) => own);
   const lastOf = (some: readonly Attempt[] | undefined) => {
     if (some === undefined) return unknown;
@@ -110,14 +107,6 @@ export function EndpointDetail({ id }: { id: string }) {
             <RunningOperations endpoint={id} />
             <Facts
               rows={[
-                [
-                  "State",
-                  present === undefined ? (
-                    unknown
-                  ) : (
-                    <StandingStatus standing={standingOf(endpoint, present.endpoints[0], present.failures, isBack)} />
-                  ),
-                ],
                 [`Attempts in the ${period}`, counts ? rateOf(counts) : unknown],
                 ["Median response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
                 [
@@ -138,7 +127,7 @@ export function EndpointDetail({ id }: { id: string }) {
             <AttemptsChart
               minutes={statistics.data?.minutes}
               created={endpoint.created}
-              actions={<RangeChoice preset="6h" />}
+              actions={<RangeChoice preset="1h" />}
             />
             {failures.length > 1 && (
               <Card title="Failures" note={period}>
@@ -223,7 +212,7 @@ function Actions(props: {
   const enable = async () => {
     await call("PATCH", path, { status: "enabled" });
     onChange();
-    return "Enabled. Waiting deliveries are sent now.";
+    return "Enabled. Held deliveries are sent now.";
   };
   const items: MenuItem[] = [
     { label: "Edit", onSelect: () => setOpenDialog("edit") },
@@ -297,10 +286,10 @@ function rateOf({ attempts, failed }: StatisticsEndpoint): string {
   return failed === 0 ? count(attempts) : `${count(failed)} of ${count(attempts)} failed`;
 }
 
-/** Returns the median and the 95th percentile of the responses, and the limit once they come near it. */
+/** Returns the median and the 95th percentile of the response times, and what a timeout counts as once they come near it. */
 function responseTimeOf({ latency_p50_ms: median, latency_p95_ms: p95 }: Statistics["totals"]): string | undefined {
   if (median === null || p95 === null) return undefined;
-  const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; times out after ${LIMITS.deliverySeconds} s` : "";
+  const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; a timeout counts as ${LIMITS.deliverySeconds} s` : "";
   return `${about(median)}; p95 ${about(p95)}${limit}`;
 }
 

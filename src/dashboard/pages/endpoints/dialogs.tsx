@@ -78,13 +78,15 @@ function DisableEndpoint(props: { id: string; onChange: () => void; onClose: () 
     <Confirmation
       title="Disable this endpoint?"
       explanation={
-        <p>Its deliveries wait, and events that happen meanwhile are not sent until you choose Enable and replay.</p>
+        <p>
+          Its deliveries are held, and events that happen meanwhile are not sent until you choose Enable and replay.
+        </p>
       }
       verb="Disable endpoint"
       run={async () => {
         await call("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
         onChange();
-        return "Disabled. Deliveries wait.";
+        return "Disabled. Deliveries are held.";
       }}
       onClose={onClose}
     />

@@ -17,7 +17,7 @@ import { Below, Card, Empty, Facts, Peeked } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
 import { Trail, unsentTo } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/values.tsx";
-import { count, counted } from "../../format.ts";
+import { clockTime, count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { isRepairFirst, Remedy } from "../remedy.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
@@ -84,6 +84,9 @@ export function EventDetail({ id }: { id: string }) {
                     <Link href={hrefOf("logs", event.request.id)}>
                       {request === undefined ? "an API request" : <code>{`${request.method} ${request.path}`}</code>}
                     </Link>
+                    {request !== undefined && Date.parse(event.created) - Date.parse(request.created) > 60_000 && (
+                      <> at {clockTime(request.created)} real time</>
+                    )}
                   </span>
                 )}
               </div>

@@ -4,6 +4,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { notSentTo } from "../../../explain/unsent.ts";
 import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { type FindObject, useOwners } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
@@ -62,9 +63,9 @@ function EventList() {
     others.type !== OTHERS && missing === undefined
       ? list.events
       : list.events.filter(
-          ({ id, type }) =>
-            (others.type !== OTHERS || !type.startsWith(ABOUT_ENDPOINTS)) &&
-            (missing === undefined || (matchesSubscriptions(missing.events, type) && !got.has(id))),
+          (event) =>
+            (others.type !== OTHERS || !event.type.startsWith(ABOUT_ENDPOINTS)) &&
+            (missing === undefined || (!got.has(event.id) && notSentTo(event, [missing], []).length > 0)),
         );
   const inState = state === "" ? [] : candidates.map((event) => isInState([event], endpoints, state));
   const shown = state === "" ? candidates : candidates.filter((_event, index) => inState[index] === true);
@@ -121,6 +122,7 @@ function EventList() {
     >
       {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
       {shown.length === 0 && isLoading && <LoadingStatus />}
+      {shown.length === 0 && error?.status === 0 && <Empty title="Not loaded" />}
       {shown.length === 0 && !isLoading && error === undefined && (
         <Empty
           icon="events"

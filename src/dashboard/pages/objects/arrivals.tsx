@@ -168,7 +168,7 @@ const IN_WORDS: Readonly<Record<ReceiverState, (number: string, isOne: boolean) 
   failed: (number) => `${number} failed`,
   retrying: (number, isOne) => `${number} ${isOne ? "is" : "are"} being retried`,
   "not sent": (number, isOne) => `${number} ${isOne ? "was" : "were"} not sent`,
-  held: (number, isOne) => `${number} ${isOne ? "waits" : "wait"} for a disabled endpoint`,
+  held: (number, isOne) => `${number} ${isOne ? "is" : "are"} held for a disabled endpoint`,
   queued: (number, isOne) => `${number} ${isOne ? "is" : "are"} queued`,
   canceled: (number, isOne) => `${number} ${isOne ? "was" : "were"} canceled`,
   delivered: (number) => `${number} delivered`,

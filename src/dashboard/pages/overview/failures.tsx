@@ -75,14 +75,16 @@ function standingsOf(
   const { failed_listener_deliveries: listeners } = statistics;
   const attempts = failuresOf(null).reduce((total, failure) => total + failure.count, 0);
   if (attempts + listeners > 0) {
+    // What a listener will retry has a result so far; what failed in the end is a failed delivery.
+    const isOver = listeners === 0 && statistics.listener_results.length === 0;
     found.push({
       endpoint: undefined,
       counts: { ...NO_COUNTS, failed_deliveries: listeners },
       failures: failuresOf(null),
       missed: undefined,
-      state: listeners > 0 ? "undelivered" : "slow",
+      state: listeners > 0 ? "undelivered" : isOver ? "recovered" : "slow",
       text: attempts > 0 ? `${counted(attempts, "attempt")} failed` : "Not delivered",
-      rank: 4,
+      rank: isOver ? 2 : 4,
     });
   }
   const lateOf = (one: Standing) => lostOf(one) + waitingOf(one);
@@ -97,6 +99,22 @@ export function lostOf({ counts, missed = 0 }: Pick<Standing, "counts" | "missed
 
 export function waitingOf({ counts }: Pick<Standing, "counts">): number {
   return counts?.pending ?? 0;
+}
+
+/** Returns why deliveries to an endpoint are pending. After failures, few are queued for their first attempt. */
+function pendingState({ endpoint, counts }: Pick<Standing, "endpoint" | "counts">): "held" | "retrying" | "queued" {
+  if (endpoint?.status === "disabled") return "held";
+  return (counts?.failed ?? 0) > 0 || (endpoint?.health.failing_since ?? null) !== null ? "retrying" : "queued";
+}
+
+/** Returns how many deliveries are pending in each state, without those that have none. */
+export function pendingStates(standings: readonly Standing[]) {
+  return (["retrying", "queued", "held"] as const)
+    .map((state) => ({
+      state,
+      number: standings.reduce((sum, one) => sum + (pendingState(one) === state ? waitingOf(one) : 0), 0),
+    }))
+    .filter(({ number }) => number > 0);
 }
 
 export function standingOf(
@@ -138,7 +156,7 @@ export function standingOf(
   const isBack = failed === 0 || isReported || hasRecovered(endpoint, counts, failures);
   if (isBack && lost > 0) return standing("undelivered", `Working, ${count(lost)} not delivered`, 4);
   // Without a failure, what waits is only on its way.
-  if (isBack && failed > 0 && pending > 0) return standing("recovered", `Works again, ${count(pending)} waiting`, 4);
+  if (isBack && failed > 0 && pending > 0) return standing("recovered", `Works again, ${count(pending)} retrying`, 4);
   if (failed === 0) return standing("healthy", "Healthy", 1);
   if (isBack) {
     return standing(
@@ -230,7 +248,7 @@ export function EndpointTable(props: {
   );
 }
 
-/** How many deliveries of an endpoint wait, how many failed for good, and how many events it missed while disabled. */
+/** How many deliveries of an endpoint are pending or failed for good, and how many events it missed while disabled. */
 export function NotDelivered(props: {
   counts: Counts;
   /** Undefined for listeners. */
@@ -256,7 +274,7 @@ export function NotDelivered(props: {
     <>
       {link("failed", failed, "failed")}
       {failed > 0 && pending > 0 && ", "}
-      {link("pending", pending, "waiting")}
+      {link("pending", pending, pendingState({ endpoint: of, counts }))}
       {missed && <>, {missed}</>}
     </>
   );

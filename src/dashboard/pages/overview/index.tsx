@@ -17,7 +17,7 @@ import { useMissed } from "../enable.tsx";
 import { Listeners } from "../listeners.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../choice.tsx";
-import { EndpointTable, lostOf, type Standing, useStandings, TROUBLE, waitingOf } from "./failures.tsx";
+import { EndpointTable, lostOf, pendingStates, type Standing, useStandings, TROUBLE, waitingOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 
 const QuickStart = lazy("QuickStart");
@@ -82,7 +82,7 @@ export function Overview() {
           <>
             {progress && <QuickStart progress={progress} />}
             <RunningOperations />
-            <Figures {...data} />
+            <Figures {...data} pending={pendingStates(standings).map(({ state }) => state)} />
             <Listeners statistics={data} />
             <Card
               title="Endpoints"
@@ -126,12 +126,12 @@ export function Overview() {
   );
 }
 
-/** Returns how bad the endpoints without a row are: `9 more: 2 lost, 14 waiting`. */
+/** Returns how bad the endpoints without a row are: `9 more: 2 lost, 14 retrying`. */
 function othersInWords(rest: readonly Standing[]): string {
-  const sum = (of: (standing: Standing) => number) => rest.reduce((total, standing) => total + of(standing), 0);
-  const [lost, waiting] = [sum(lostOf), sum(waitingOf)];
-  const parts = [lost > 0 && `${count(lost)} lost`, waiting > 0 && `${count(waiting)} waiting`].filter(Boolean);
-  return `${count(rest.length)} more: ${parts.join(", ") || "nothing lost or waiting"}`;
+  const lost = rest.reduce((total, standing) => total + lostOf(standing), 0);
+  const pending = pendingStates(rest).map(({ state, number }) => `${count(number)} ${state}`);
+  const parts = [...(lost > 0 ? [`${count(lost)} lost`] : []), ...pending];
+  return `${count(rest.length)} more: ${parts.join(", ") || "nothing lost or retrying"}`;
 }
 
 /** The state of everything in a sentence, and the rest below it. */
@@ -154,9 +154,13 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
     return `${[...names, ...listeners].join(" and ")} ${some.length === 1 ? one : several}`;
   };
   const slowly = slow.length > 0 && inWords(slow, "failed some of the time");
+  const areAllDelivered = queue.pending + failed + missed + failing.length + slow.length === 0 && totals.failed > 0;
   const rest = [
     failing.length > 0 && slowly,
-    queue.pending > 0 && waits(queue.pending),
+    areAllDelivered && `${counted(totals.failed, "attempt")} failed before`,
+    ...pendingStates(standings).map(({ state, number }) =>
+      waits(number, state === "retrying" ? "being retried" : state),
+    ),
     failed > 0 && `${countedFailed(failed, "")}failed`,
     disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}: ${counted(missed, "event")} missed`,
   ].filter(Boolean);
@@ -170,7 +174,7 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
         ) : totals.failed === 0 ? (
           `No attempts failed in the ${period}.`
         ) : (
-          `${slowly || "All endpoints work again"}.`
+          `${slowly || (areAllDelivered ? "All deliveries have arrived" : "All endpoints work again")}.`
         )}
       </p>
       <p class="evidence">{rest.length > 0 ? `${rest.join(". ")}.` : "\u00a0"}</p>
@@ -178,7 +182,8 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   );
 }
 
-function Figures({ totals, queue, minutes, failed_deliveries: lost }: Statistics) {
+function Figures(props: Statistics & { /** The states of pending deliveries. */ pending: readonly string[] }) {
+  const { totals, queue, minutes, failed_deliveries: lost, pending } = props;
   // The sandbox's time jumps while it advances.
   const { data: clock } = useQuery<TestClock>(environment.value === "sandbox" ? "/v1/test_clock" : undefined);
   const { events, attempts, succeeded } = totals;
@@ -199,7 +204,7 @@ function Figures({ totals, queue, minutes, failed_deliveries: lost }: Statistics
       />
       <Figure
         isNow
-        label={`${queue.pending === 1 ? "delivery" : "deliveries"} waiting now${overdue >= OVERDUE_SECONDS && clock?.status !== "advancing" ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
+        label={`${queue.pending === 1 ? "delivery" : "deliveries"} ${pending.join(" or ") || "retrying"} now${overdue >= OVERDUE_SECONDS && clock?.status !== "advancing" ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
         value={count(queue.pending)}
         href={hrefOf("deliveries", "", { status: "pending" })}
       />

@@ -136,9 +136,9 @@ function start({ context, env, groups }: Stage, args: readonly string[], input?:
     input,
     onStdout: (record) => record !== undefined && onRecord(record),
     onStderr: (record, line) => {
-      const { title, detail } = record ?? {};
-      if (typeof title !== "string") errors.push(line);
-      else errors.push(...new Set([title, String(detail)]));
+      const { detail, hint } = record ?? {};
+      if (typeof detail !== "string") errors.push(line);
+      else errors.push(detail, ...(typeof hint === "string" ? [hint] : []));
     },
   });
   groups.push(group);

@@ -252,7 +252,8 @@ async function reportDeliveries(
 }
 
 async function receiveHint(context: Context): Promise<string> {
-  return shellCommand`To receive it: service listen --forward-to ${(await context.projectTarget()) ?? "localhost:3000"}`;
+  const target = (await context.projectTarget()) ?? "localhost:3000";
+  return shellCommand`To receive it: service listen --forward-to ${target} --since 10m`;
 }
 
 /**

@@ -178,14 +178,15 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];
+  const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
+  const hasWords = ({ label, aliases = "" }: Command) => {
+    const searched = `${label} ${aliases}`.toLowerCase();
+    return words.every((word) => searched.includes(word));
+  };
   // The same page, as the overview names it.
   const isShown = (label: string) =>
-    actions.some((one) => one.label === label.replace(/^Explain (.*)/, "Why $1 fails"));
-  const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
-  const isMatch = ({ group, label, aliases = "" }: Command) => {
-    const searched = `${label} ${aliases}`.toLowerCase();
-    return words.every((word) => searched.includes(word)) && !(group !== "This page" && isShown(label));
-  };
+    actions.some((one) => one.label === label.replace(/^Explain (.*)/, "Why $1 fails") && hasWords(one));
+  const isMatch = (one: Command) => hasWords(one) && (one.group === "This page" || !isShown(one.label));
   const matching =
     wanted === ""
       ? FIRST_GROUPS.flatMap((name) => all.filter(({ group }) => group === name).slice(0, FIRST_SHOWN))

@@ -296,7 +296,7 @@ it("lists, the event, its order and its customer count the same", async () => {
   const [event] = (await api("GET", `/v1/events?related=${payment.id}`)).body.data;
   const attempted = async () => (await api("GET", "/v1/deliveries?limit=20")).body.data.every(wasAttempted);
   await vi.waitUntil(attempted, { timeout: PATIENCE });
-  const counts = "1 of 3 delivered";
+  const counts = "1 of 3 · 2 not delivered";
   await board.show("sandbox/events?query=77.77");
   const rowTo = (id: string) => page.locator("[data-row]").filter({ has: page.locator(`a[href*="${id}"]`) });
   await rowTo(event.id).getByText(counts).waitFor();
@@ -310,7 +310,7 @@ it("lists, the event, its order and its customer count the same", async () => {
   await rowTo(order.id).waitFor({ state: "detached" });
   // The customer's own event has two of five.
   await board.show("sandbox/customers");
-  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 delivered").waitFor();
+  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 · 5 not delivered").waitFor();
   await board.show(`sandbox/customers/${customer.id}`);
   await page
     .getByText(

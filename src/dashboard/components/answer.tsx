@@ -2,6 +2,7 @@ import { type Finding, isLikely, isNote, isTrouble, labelOf, sentence } from "..
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Chain } from "../../explain/chain.ts";
+import { inProject } from "../../contract/shell-command.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import type { Explanation } from "../api/explain.ts";
 import { hrefOf, Link } from "../router.tsx";
@@ -135,6 +136,11 @@ function AboutReceiver({ finding, chain }: { finding: Finding; chain: Chain }) {
   );
 }
 
+/** A command between backticks is shown as it is typed. */
+function withCommands(text: string): ComponentChildren {
+  return text.split("`").map((part, index) => (index % 2 === 0 ? part : <code key={index}>{inProject(part)}</code>));
+}
+
 function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
   const { code, subject, evidence, action, fix } = props.finding;
   return (
@@ -145,7 +151,7 @@ function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
           <WithLinks text={evidence} about={subject} />
         </p>
       )}
-      {action !== null && <p class="advice">{sentence(action)}</p>}
+      {action !== null && <p class="advice">{withCommands(sentence(action))}</p>}
       <div class="row-actions remedy">
         {props.remedy}
         {fix !== null && <CommandLine text={fix} />}

@@ -226,7 +226,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                 : total === 0
                   ? enabled.length > 0
                     ? chooseOf(enabled)
-                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries to retry.`
+                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries ${leftOut.length > 0 ? "to enabled endpoints" : "to retry"}.`
                   : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
           </p>
           {enabled.length > 0 && (

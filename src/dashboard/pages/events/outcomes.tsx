@@ -180,10 +180,9 @@ export function OutcomeOf(props: {
     );
   }
   const tally = tallyOf(all);
-  const others = tally
-    .filter(([state]) => state !== "delivered")
-    .map(([state, number]) => ` · ${count(number)} ${state}`);
+  const others = tally.filter(([state]) => state !== "delivered");
   const delivered = all.filter((one) => one === "delivered").length;
+  const missed = `${count(all.length - delivered)} ${others.length === 1 ? others[0]![0] : "not delivered"}`;
   return (
     <span class="status" title={tally.map(([state, number]) => `${count(number)} ${state}`).join(", ")}>
       {isShort || all.length > MAX_DOTS ? (
@@ -208,7 +207,7 @@ export function OutcomeOf(props: {
       ) : (
         <>
           <span>{`${count(delivered)} of ${found?.areAll === true ? "" : "the newest "}${count(all.length)}`}</span>
-          <span class="soft of-total">{others.length === 1 ? others : " delivered"}</span>
+          <span class="soft of-total">{others.length === 0 ? " delivered" : ` · ${missed}`}</span>
         </>
       )}
     </span>

@@ -172,7 +172,7 @@ async function runReplays(flags: ReplayFlags, context: Context): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-/** Replays, and with a target forwards what is replayed. */
+/** Replays events and, if there is a target, forwards them to it. */
 async function forwarding(
   { target, ...replays }: Omit<Replays, "target"> & { target: string | undefined },
   context: Context,

@@ -21,7 +21,7 @@ export interface Column<Item> {
   isTime?: boolean;
   /** True for text of any length, which fills the remaining width. */
   isLong?: boolean;
-  /** True for what became of deliveries, whose text arrives after the row: it has the same width in each table. */
+  /** True for the state of deliveries. Its text arrives after the row, so the column has a fixed width. */
   isOutcome?: boolean;
 }
 

@@ -92,7 +92,7 @@ function totalsLine({ history, filter, rows, size, feed }: Model): Line {
   const filtered = filter === "" ? "" : `filter: ${printable(filter)} (${grouped(rows.length)})  `;
   const room = size.columns - spans.reduce((sum, [text]) => sum + widthOf(text), 0) - widthOf(filtered + bound);
   if (room >= 2) return [...spans, [" ".repeat(room)], [filtered, "accent"], [bound, "dim"]];
-  // Zeros would displace what is waiting.
+  // Zeros would leave no room for the number of waiting events.
   const shown = spans.filter(([text]) => !text.startsWith("  0 "));
   return [...(filter === "" ? [] : [[` ${filtered.trimEnd()} `, "accent"] as const]), ...shown];
 }

@@ -36,7 +36,7 @@ const SEARCH_MILLISECONDS = 150;
 const FOUND_PER_KIND = 4;
 /** Each page searches a part of the objects, the newest first. */
 const MAX_PAGES = 20;
-const MAX_DOCUMENTED = 5;
+const MAX_DOCUMENTED = 3;
 
 /** Kinds of objects that are found by the beginning of their ID, besides those of the account. */
 const BY_ID = [...OBJECT_KINDS, "event", "delivery", "webhook_endpoint", "request_log"] as const;
@@ -153,7 +153,7 @@ function hasText(item: Item, text: string): boolean {
   return /\d/.test(text) || values.toLowerCase().includes(text.toLowerCase());
 }
 
-/** Sections of the documentation, and error codes. */
+/** Sections of the documentation, and error codes, whose headings have all words. */
 export function useDocumentation(text: string): readonly Command[] {
   const [entries, setEntries] = useState<readonly Entry[]>([]);
   const isSearched = text.length > 2;
@@ -165,7 +165,9 @@ export function useDocumentation(text: string): readonly Command[] {
     );
   }, [isSearched]);
   if (!isSearched) return [];
-  return find(entries, wordsOf(text))
+  const words = wordsOf(text);
+  const named = entries.filter(({ title, page, aliases = "" }) => hasWords(`${title} ${page} ${aliases}`, words));
+  return find(named, words)
     .slice(0, MAX_DOCUMENTED)
     .map(({ title, page, url }) => ({
       group: "Documentation",
@@ -183,6 +185,12 @@ const FILLERS = new Set(
   ),
 );
 export const TIME = /^(\d{1,2}:\d\d|\d+(min|[smhd]))$/;
+
+/** Returns whether a text contains all of some words. */
+export function hasWords(text: string, words: readonly string[]): boolean {
+  const searched = text.toLowerCase();
+  return words.every((word) => searched.includes(word));
+}
 
 /** Returns the words that a command must contain; of a question, only the descriptive ones. */
 export function wordsOf(wanted: string): readonly string[] {

@@ -13,8 +13,9 @@ import { showToast } from "./components/toasts.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { advanceBy, NOTHING_TYPED, openCommands, retryTo, SECTIONS, typedAhead } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
+import { pendingStates, type Standing, standingOf, TROUBLE, useStandings } from "./pages/overview/failures.tsx";
 import { readTerms } from "./pages/filters.tsx";
-import { type Command, GROUPS, TIME, useDocumentation, useFound, wordsOf } from "./palette-search.ts";
+import { type Command, GROUPS, hasWords, TIME, useDocumentation, useFound, wordsOf } from "./palette-search.ts";
 import { count } from "./format.ts";
 import { visits } from "./recent.ts";
 import { environment, go, hrefOf, route } from "./router.tsx";
@@ -33,8 +34,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   "": "home dashboard",
 };
 const PAGES = SECTIONS.flatMap(({ links }) => links);
-/** Before anything is typed: the rest is found by its name. */
-const FIRST_GROUPS = ["This page", "Recent", "Pages"] as const;
+/** Before anything is typed: endpoints that need attention, but not the others, and the rest is found by its name. */
+const FIRST_GROUPS = ["This page", "Endpoints", "Recent", "Pages"] as const;
 const FIRST_SHOWN = 5;
 
 /** The actions of the page, by the text of their buttons. */
@@ -63,17 +64,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { items: known, error } = useEndpoints();
   const endpoints = known ?? [];
   const { data: statistics, error: uncounted } = useQuery<Statistics>("/v1/statistics");
-  /** The endpoints with something to retry, the worst first. */
-  const undelivered = (statistics?.endpoints ?? [])
-    .flatMap(({ endpoint: id, failed_deliveries: failed, pending }) => {
-      const endpoint = endpoints.find((one) => one.id === id && one.status === "enabled");
-      return endpoint === undefined || failed + pending === 0 ? [] : [{ endpoint, failed, pending }];
-    })
-    .toSorted((a, b) => b.failed - a.failed || b.pending - a.pending);
+  const { standings } = useStandings(statistics, known, undefined);
+  /** The endpoints, the worst first: until they are counted, in the order of their list. */
+  const ranked = standings.length > 0 ? standings : endpoints.map((endpoint) => standingOf(endpoint, undefined, []));
+  const late = lateInWords(standings);
   const wanted = text.trim();
   const asked = wanted.replace(/^(why|explain)\s+|\s+why\??$/gi, "");
   const found = useFound(/\w:/.test(asked) ? "" : asked);
-  const documented = useDocumentation(wanted);
+  const documented = useDocumentation(asked);
   const other = environment.value === "live" ? "sandbox" : "live";
   const all: Command[] = [
     ...actions,
@@ -89,53 +87,47 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ...(ALIASES[name] === undefined ? {} : { aliases: ALIASES[name] }),
       run: () => go(hrefOf(name)),
     })),
-    ...endpoints.flatMap((endpoint): Command[] => {
+    ...ranked.flatMap((standing): Command[] => {
+      const { endpoint, state, rank } = standing;
+      if (endpoint === undefined) return [];
+      const { id, url, status, health } = endpoint;
       const name = nameOfEndpoint(endpoint);
-      const about = {
+      const isDisabled = status === "disabled";
+      const isTroubled = rank >= TROUBLE || isDisabled;
+      const own = lateInWords([standing]);
+      const note = [isDisabled && "Disabled", own || (state === "failing" && "Failing")].filter(Boolean).join(", ");
+      const open: Command = {
         group: "Endpoints",
         icon: "endpoints",
-        aliases: `${endpoint.url} webhook`,
-        note:
-          endpoint.status === "disabled" ? "Disabled" : endpoint.health.failing_since === null ? undefined : "Failing",
-      } as const;
-      return [
-        {
-          ...about,
-          aliases: `${about.aliases} endpoint test ping send event enable disable replay`,
-          label: name,
-          run: () => go(hrefOf("endpoints", endpoint.id)),
-        },
-        {
-          ...about,
-          aliases: `${about.aliases} endpoint why nothing failing fails failed broken`,
-          label: `Explain ${name}`,
-          run: () => go(hrefOf("why", endpoint.id)),
-        },
-        {
-          ...about,
-          label: `Deliveries to ${name}`,
-          run: () => go(hrefOf("deliveries", "", { endpoint: endpoint.id })),
-        },
-      ];
+        // The page of an endpoint explains it.
+        label: asked !== wanted && isTroubled ? `Explain ${name}` : name,
+        note: note || undefined,
+        aliases: `${url} webhook endpoint explain why nothing test ping send event enable disable replay ${isTroubled ? "failing fails failed broken" : ""}`,
+        run: () => go(hrefOf("endpoints", id)),
+      };
+      if (wanted === "") return isTroubled ? [open] : [];
+      const list: Command = {
+        ...open,
+        label: `Deliveries to ${name}`,
+        aliases: "",
+        run: () => go(hrefOf("deliveries", "", { endpoint: id })),
+      };
+      const retry = retryCommand(`Retry deliveries to ${name}`, own, { id, name, failingSince: health.failing_since });
+      return isDisabled || own === "" ? [open, list] : [open, list, retry];
     }),
-    ...[
-      ...undelivered.map(({ endpoint, failed, pending }) => {
-        const [name, { failing_since: failingSince }] = [nameOfEndpoint(endpoint), endpoint.health];
-        const note = failed > 0 ? `${count(failed)} failed` : `${count(pending)} retrying`;
-        return { label: `Retry deliveries to ${name}`, note, to: { id: endpoint.id, name, failingSince } };
-      }),
-      { label: "Retry deliveries", note: undefined, to: null },
-    ].map(({ label, note, to }): Command => ({
-      group: "Commands",
-      label,
-      note,
-      aliases: "failed resend replay send again",
-      run: () => {
-        // Its outcome is shown there.
-        go(hrefOf("deliveries", "", to === null ? {} : { endpoint: to.id }));
-        retryTo.value = to;
-      },
-    })),
+    retryCommand("Retry deliveries", "", null),
+    ...(late === "" || !/fail|undelivered|retrying/i.test(wanted)
+      ? []
+      : [
+          {
+            group: "Found",
+            label: "Show failed deliveries",
+            note: late,
+            icon: "deliveries",
+            aliases: "undelivered failures retrying",
+            run: () => go(hrefOf("deliveries", "", { status: / failed/.test(late) ? "failed" : "pending" })),
+          } satisfies Command,
+        ]),
     ...kindsWith("fields").map((kind): Command => ({
       group: "Commands",
       label: `Create ${nounOf(kind)}`,
@@ -179,32 +171,32 @@ export function Palette({ onClose }: { onClose: () => void }) {
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];
   const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
-  const hasWords = ({ label, aliases = "" }: Command) => {
-    const searched = `${label} ${aliases}`.toLowerCase();
-    return words.every((word) => searched.includes(word));
-  };
+  const isNamed = ({ label, aliases = "" }: Command) => hasWords(`${label} ${aliases}`, words);
   // The same page, as the overview names it.
   const isShown = (label: string) =>
-    actions.some((one) => one.label === label.replace(/^Explain (.*)/, "Why $1 fails") && hasWords(one));
-  const isMatch = (one: Command) => hasWords(one) && (one.group === "This page" || !isShown(one.label));
+    actions.some((one) => one.label === label.replace(/^Explain (.*)/, "Why $1 fails") && isNamed(one));
+  const isMatch = (one: Command) => isNamed(one) && (one.group === "This page" || !isShown(one.label));
   const matching =
     wanted === ""
       ? FIRST_GROUPS.flatMap((name) => all.filter(({ group }) => group === name).slice(0, FIRST_SHOWN))
       : all.filter(isMatch);
-  const results = [
-    ...idCommands(asked),
-    ...cliCommands(wanted),
-    ...filterCommands(`${withTerms(wanted)} `, endpoints),
-    ...EVENT_TYPES.filter((type) => wanted.includes(".") && type.startsWith(wanted)).map((type): Command => ({
-      group: "Found",
-      label: `Events of type ${type}`,
-      icon: "events",
-      run: () => go(hrefOf("events", "", { type })),
-    })),
-    ...matching,
-    ...(found?.commands ?? []),
-    ...documented,
-  ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group));
+  const results =
+    wanted === ""
+      ? matching
+      : [
+          ...idCommands(asked),
+          ...cliCommands(wanted),
+          ...filterCommands(`${withTerms(wanted)} `, endpoints),
+          ...EVENT_TYPES.filter((type) => wanted.includes(".") && type.startsWith(wanted)).map((type): Command => ({
+            group: "Found",
+            label: `Events of type ${type}`,
+            icon: "events",
+            run: () => go(hrefOf("events", "", { type })),
+          })),
+          ...matching,
+          ...(found?.commands ?? []),
+          ...documented,
+        ].toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group));
   const isNothing = found !== undefined && found.error === undefined && results.length === 0;
   const commands: Command[] = isNothing
     ? [
@@ -310,6 +302,27 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </p>
     </Dialog>
   );
+}
+
+/** Opens the deliveries, where the outcome is shown, and the dialog that retries them. */
+function retryCommand(label: string, note: string, to: NonNullable<typeof retryTo.value> | null): Command {
+  return {
+    group: "Commands",
+    label,
+    note: note || undefined,
+    aliases: "failed resend replay send again",
+    run: () => {
+      go(hrefOf("deliveries", "", to === null ? {} : { endpoint: to.id }));
+      retryTo.value = to;
+    },
+  };
+}
+
+/** Returns how many deliveries have not arrived: `2 failed, 485 retrying`; empty if all have. */
+function lateInWords(standings: readonly Standing[]): string {
+  const failed = standings.reduce((sum, { counts }) => sum + (counts?.failed_deliveries ?? 0), 0);
+  const pending = pendingStates(standings).map(({ state, number }) => `${count(number)} ${state}`);
+  return [...(failed > 0 ? [`${count(failed)} failed`] : []), ...pending].join(", ");
 }
 
 /** A full ID leads to its object, and to its explanation. */

@@ -50,8 +50,8 @@ export function causeOf(outcome: Outcome, receiver: Receiver): Cause {
 /** The port of an application whose port is not known. */
 export const EXAMPLE_PORT = "3000";
 const CORRECT_URL = "correct the endpoint's URL";
-const RESPOND_FIRST = "Return 2xx before any slow work";
-const END_RESPONSE = "End the response, for example with res.end()";
+const RESPOND_FIRST = "Respond with 2xx first, and do slow work afterwards. Then";
+const END_RESPONSE = "End the response, for example with res.end(), then";
 
 /** How the error of a server without TLS ends. */
 const NO_TLS = "does not speak TLS";
@@ -74,7 +74,7 @@ const ERRORS: Readonly<Record<string, CauseOf>> = {
   }),
   timeout: ({ name }, { hasBegun, description }) => ({
     what: `${name} ${hasBegun ? "began a response, but did not end it" : "did not respond"} ${/within .*/.exec(description)?.[0] ?? "in time"}`,
-    action: `${hasBegun ? END_RESPONSE : RESPOND_FIRST}, then retry`,
+    action: `${hasBegun ? END_RESPONSE : RESPOND_FIRST} retry`,
   }),
   dns: ({ host }, { description }) => causeOfDns(host.replace(/:\d+$/, ""), description),
   tls: (receiver, { description }) => causeOfTls(description, receiver),
@@ -145,7 +145,7 @@ function repairOf(
     case "connection_refused":
       return { action: `Start your application there, then ${again}` };
     case "timeout":
-      return { action: `${hasBegun ? END_RESPONSE : RESPOND_FIRST}, then ${again}` };
+      return { action: `${hasBegun ? END_RESPONSE : RESPOND_FIRST} ${again}` };
     case "dns":
       // The same target would fail again.
       return {

@@ -283,7 +283,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const { action, fix } = remedyOf(cause, instead === undefined ? again : forwardTo(delivery.event, instead));
   const upcoming =
     since !== null
-      ? `has been in progress since ${time(since)}`
+      ? "is in progress"
       : `is due ${next !== null && Date.parse(next) > chain.now ? `at ${time(next)}` : "now"}`;
   const all = sessions < 2 ? everyAttempt(attempts.length) : `all attempts of ${sessions} sessions`;
   const accepted = next === null ? attempts.findLast(({ status_code: code }) => isSuccess(code)) : undefined;

@@ -7,15 +7,16 @@ import type { Chain } from "./chain.ts";
 import { notMeantFor } from "./changes.ts";
 import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
-import { type Finding, span, type TimeFormat } from "./finding.ts";
+import { type Finding, isTrouble, span, type TimeFormat } from "./finding.ts";
 import { ofListener } from "./listener.ts";
 import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";
 import { ofRequest, uneventful } from "./request.ts";
 
 /** Returns what happened, the most important first; the first one is the answer. */
-export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
-  if (chain.missing !== undefined) return [ofMissing(chain.missing, time)];
+export function diagnose(read: Chain, time: TimeFormat): Finding[] {
+  if (read.missing !== undefined) return [ofMissing(read.missing, time)];
+  const chain = untimed(read);
   const findings = [...answersOf(chain, time), ...notesOf(chain)];
   return findings.map(({ code, subject, summary, evidence, action, fix }) => {
     const advice = action && withExample(action, fix);
@@ -27,6 +28,13 @@ export function diagnose(chain: Chain, time: TimeFormat): Finding[] {
       fix: fix && inLive(fix),
     };
   });
+}
+
+/** While the clock advances, what is due there waits only until the advance reaches it: not for a time that can be told. */
+function untimed(chain: Chain): Chain {
+  const { clock, statistics } = chain;
+  if (clock?.status !== "advancing" || statistics === undefined) return chain;
+  return { ...chain, statistics: { ...statistics, queue: { ...statistics.queue, oldest_due_seconds: 0 } } };
 }
 
 const EXAMPLE = new RegExp(String.raw`--forward-to ${EXAMPLE_PORT}\b`);
@@ -44,7 +52,7 @@ function answersOf(chain: Chain, time: TimeFormat): Finding[] {
   const { kind, request, event, operation, deliveries, missingScopes } = chain;
   if (operation !== undefined) return [ofOperation(operation)];
   if (kind === "listener") return ofListener(chain, time);
-  if (kind === "webhook_endpoint") return [ofEndpoint(chain, time) ?? []].flat();
+  if (kind === "webhook_endpoint") return [ofEndpoint(chain, time) ?? []].flat().map(ofSomeDelivery);
   if (kind === "delivery") return [ofDelivery(deliveries[0]!, chain, time)];
   const failure = kind === "request" ? ofRequest(chain, time) : [];
   if (deliveries.length > 0) return [...failure, ...ofDeliveries(chain, time)];
@@ -55,6 +63,12 @@ function answersOf(chain: Chain, time: TimeFormat): Finding[] {
   if (failure.length > 0) return failure;
   if (kind === "request" && request !== undefined) return [uneventful(request)];
   return missingScopes.includes("events:read") ? [] : [withoutEvent(chain)];
+}
+
+/** The number of an attempt counts those of its delivery, which the answer does not name. */
+function ofSomeDelivery(finding: Finding): Finding {
+  const last = isTrouble(finding) ? "Last failed attempt" : "Last attempt";
+  return { ...finding, evidence: finding.evidence && finding.evidence.replace(/(?<=^|\. )Attempt \d+(?= at )/, last) };
 }
 
 function withoutEvent({ id }: Chain): Finding {

@@ -34,8 +34,5 @@ export function disabled(endpoint: WebhookEndpoint, { changes }: Chain, time: Ti
 /** Returns the advice to do something once the cause of a failure is repaired. */
 export function afterRepair({ action }: Pick<Finding, "action">, then: string): string {
   if (action === null || action === "Retry now") return capitalized(then);
-  const after = `, then ${then}`;
-  return action.endsWith(", then retry")
-    ? action.replace(/, then retry$/, after)
-    : `${action}. ${capitalized(after.slice(2))}`;
+  return /\bthen retry$/i.test(action) ? action.replace(/retry$/, then) : `${action}. Then ${then}`;
 }

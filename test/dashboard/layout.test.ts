@@ -239,9 +239,9 @@ it("every dialog is accessible in both themes", async () => {
     [pages["endpoint"]!, "Delete"],
   ] as const) {
     await settle(path);
-    if (path === pages["endpoint"]) {
+    if (path === pages["endpoint"] || path === pages["event"]) {
       await page.getByRole("button", { name: "More", exact: true }).click();
-      await look("menu-endpoint", views, found);
+      await look(path === pages["event"] ? "menu-event" : "menu-endpoint", views, found);
       await page.getByRole("menuitem", { name: button }).click();
     } else await page.getByRole("button", { name: button }).click();
     await page.getByRole("dialog").waitFor();

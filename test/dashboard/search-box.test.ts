@@ -38,7 +38,9 @@ it("one search box finds objects, pages by other names, the page's actions, and 
   await page.getByRole("dialog", { name: "Edit customer" }).getByRole("button", { name: "Cancel" }).click();
   await search("why did my endpoint get nothing since 14:00?");
   await option("Deliveries: since:14:00").waitFor();
-  await option("Explain Billing").click();
+  // Nothing is wrong with it.
+  expect(await option("Explain Billing").count()).toBe(0);
+  await option("Billing").click();
   await page
     .getByText(/since Billing was created|subscribes to order/)
     .first()
@@ -65,6 +67,17 @@ it("one search box finds objects, pages by other names, the page's actions, and 
   await page.getByRole("dialog", { name: "Retry deliveries to Billing" }).waitFor();
   await page.keyboard.press("Escape");
   await page.locator("h1:focus").waitFor();
+  await search("why is billing failing");
+  await expect.poll(() => first.textContent()).toBe("Explain Billing");
+  await page.getByRole("dialog").getByRole("combobox").fill("");
+  // What fails comes before the pages of the menu.
+  await expect.poll(() => page.locator("#commands .group").allTextContents()).toContain("Endpoints");
+  await expect.poll(() => page.locator("#commands [role=option]").allTextContents()).toContain("Billing1 retrying");
+  await page.getByRole("dialog").getByRole("combobox").fill("failed");
+  await expect.poll(() => first.textContent()).toBe("Show failed deliveries");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
+  await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
   for (const [text, command] of [
     ["+1 d", "Advance the clock 1 day"],
     ["503", "Deliveries: code:503"],

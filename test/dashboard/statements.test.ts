@@ -48,13 +48,10 @@ it("an attempt in progress is neither due nor finished", async () => {
     .locator(".answer")
     .getByText(/; attempt 2 is due at /)
     .waitFor();
-  await page.locator(".trail").getByText("17 more until").waitFor();
+  await page.locator(".trail").getByText("20 more until").waitFor();
   await page.getByRole("button", { name: "Retry now" }).click();
   await page.getByText(/^Retrying now\. If attempt 2 fails, the next one is due about 1 min later\.$/).waitFor();
-  await page
-    .locator(".answer")
-    .getByText(/; attempt 2 has been in progress since /)
-    .waitFor();
+  await page.locator(".answer").getByText("; attempt 2 is in progress.").waitFor();
   await page
     .locator(".timeline .planned")
     .getByText(/^in progress/)

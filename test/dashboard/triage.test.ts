@@ -74,24 +74,26 @@ it("the list of endpoints begins with the worst", async () => {
   expect(names.slice(3)).toEqual(["partly", "healthy"]);
 });
 
-it("a retry is the primary button unless the advice begins with a repair", async () => {
+it("a retry is the primary button while deliveries do not arrive", async () => {
   const { page, api } = board;
   const isPrimary = (name: string | RegExp) =>
     expect.poll(async () => (await page.getByRole("button", { name }).first().getAttribute("class")) ?? "");
   const id = ids.get("broken")!;
   await board.show(`sandbox/endpoints/${id}`);
   await page.getByText("Fix the error in the receiver, then retry.").waitFor();
-  await isPrimary(/^Retry \d+ deliver/).not.toContain("primary");
-  await isPrimary("Send test event").toContain("primary");
+  await isPrimary(/^Retry \d+ deliver/).toContain("primary");
+  await isPrimary("Send test event").not.toContain("primary");
   const [delivery] = (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data;
   for (const path of [`deliveries/${delivery.id}`, `why/${delivery.id}`, `why/${id}`]) {
     await board.show(`sandbox/${path}`);
     await page.locator(".answer").getByText("Fix the error in the receiver, then retry.").waitFor();
-    await isPrimary(/^Retry/).not.toContain("primary");
+    await isPrimary(/^Retry/).toContain("primary");
   }
   await board.show(`sandbox/events/${delivery.event}`);
   await page.locator(".also section").first().waitFor();
-  await isPrimary("Replay").not.toContain("primary");
+  await isPrimary(/^Retry \d+ deliver/).toContain("primary");
+  await board.show(`sandbox/endpoints/${ids.get("healthy")}`);
+  await isPrimary("Send test event").toContain("primary");
 });
 
 it("a redirect is a failed response", async () => {
@@ -152,7 +154,8 @@ it("a replay without a receiver is shown as an error", async () => {
   await api("POST", "/v1/orders", { amount: 100, currency: "EUR" });
   const [event] = (await api("GET", "/v1/events?type=order.created")).body.data;
   await board.show(`sandbox/events/${event.id}`);
-  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Replay" }).click();
   await page.getByRole("button", { name: "Replay now" }).click();
   await page
     .locator(".toast.bad")
@@ -333,9 +336,10 @@ it("a replay goes first to the endpoints that an event did not reach, and says w
   const isAttempted = ({ attempt_count: attempts }: { attempt_count: number }) => attempts > 0;
   await expect.poll(async () => (await deliveries()).every(isAttempted)).toBe(true);
   await board.show(`sandbox/events/${event.id}`);
-  await page.getByRole("region", { name: "Deliveries of this event" }).getByText("Retrying").first().waitFor();
+  await page.locator(".also").getByText("retrying").first().waitFor();
   STATUSES["late"] = [200];
-  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Replay" }).click();
   const to = page.getByRole("dialog").getByLabel("To");
   await expect.poll(() => to.inputValue()).toBe("missed");
   await page.getByRole("button", { name: "Replay now" }).click();

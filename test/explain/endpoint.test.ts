@@ -111,7 +111,7 @@ describe("service why for an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       code: "endpoint_disabled",
       summary: 'Billing was disabled with the API key "First key" at T; 1 delivery is held until it is enabled',
-      evidence: expect.stringMatching(/ 500\b.*\. Attempt \d at T: 500 in .*\. Disabled by request req_\w+$/),
+      evidence: expect.stringMatching(/ 500\b.*\. Last failed attempt at T: 500 in .*\. Disabled by request req_\w+$/),
       action: expect.stringMatching(/, then enable the endpoint$/),
       fix: `service endpoints enable ${endpoint}`,
     });
@@ -134,7 +134,7 @@ describe("service why for an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       ...DELIVERED,
       summary: "Both attempts to Billing in the last hour succeeded, the last one at T",
-      evidence: 'Attempt 1 at T: 200 in N ms, "ok"',
+      evidence: 'Last attempt at T: 200 in N ms, "ok"',
     });
     await advanceClock(world.api, 2 * 3600);
     expect(plain(await world.why(endpoint))).toEqual({
@@ -154,7 +154,7 @@ describe("service why for an endpoint", () => {
     expect(plain(await world.why(endpoint))).toEqual({
       code: "receiver_error",
       summary: "Billing responded with 500; every attempt since T has failed, and 2 deliveries are being retried",
-      evidence: 'Attempt 10 at T: 500 in N ms, "the warehouse is closed"',
+      evidence: 'Last failed attempt at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
@@ -178,7 +178,7 @@ describe("service why for an endpoint", () => {
     await expect.poll(async () => (await ping()).attempt_count).toBe(1);
     expect((await ping()).event_type).toBe("webhook_endpoint.ping");
     const { evidence } = await world.why(endpoint);
-    expect(evidence).toMatch(new RegExp(`^Attempt 2 at ${at}: 500`));
+    expect(evidence).toMatch(new RegExp(`^Last failed attempt at ${at}: 500`));
   });
 
   it("reports how many deliveries failed for good, also once the endpoint has recovered", async () => {
@@ -288,7 +288,7 @@ describe("service why for an endpoint", () => {
       code: "endpoint_recovered",
       summary: "Billing works again since T, after every attempt from T on had failed; nothing is waiting",
       evidence: expect.stringMatching(
-        /^Attempt 11 at T: 200 in N ms, "ok"\. Attempts of this delivery: 10 × 500, 1 × 200$/,
+        /^Last attempt at T: 200 in N ms, "ok"\. Attempts of this delivery: 10 × 500, 1 × 200$/,
       ),
       action: null,
     });
@@ -304,7 +304,7 @@ describe("service why for an endpoint", () => {
       code: "receiver_error",
       summary:
         "Billing responded with 500; 3 of 4 attempts in the last hour failed (2 × 500, 1 × 502), and 3 deliveries are being retried",
-      evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
+      evidence: 'Last failed attempt at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });
@@ -321,7 +321,7 @@ describe("service why for an endpoint", () => {
       code: "receiver_error",
       summary:
         "Warehouse responded with 500; all 3 attempts in the last hour failed (2 × 500, 1 × 404), and 3 deliveries are being retried",
-      evidence: 'Attempt 1 at T: 500 in N ms, "the warehouse is closed"',
+      evidence: 'Last failed attempt at T: 500 in N ms, "the warehouse is closed"',
       action: "Fix the error in the receiver, then retry",
       fix: `service deliveries retry --pending --endpoint ${endpoint}`,
     });

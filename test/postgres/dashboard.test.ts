@@ -78,7 +78,8 @@ it("the dashboard shows events and deliveries of every process as they happen, a
   await deliveries.getByText("delivered").waitFor();
   const url = new URL(page.url());
   const id = url.searchParams.get("peek") ?? url.pathname.split("/").at(-1)!;
-  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Replay" }).click();
   await page.getByRole("button", { name: "Replay now" }).click();
   await page.getByText("Replayed to 1 receiver").waitFor();
   await expect.poll(() => deliveries.getByText("delivered").count()).toBe(2);

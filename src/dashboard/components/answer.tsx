@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Chain } from "../../explain/chain.ts";
 import { inProject } from "../../contract/shell-command.ts";
-import { nameOfEndpoint } from "../api/endpoints.ts";
+import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import type { Explanation } from "../api/explain.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Card } from "./page.tsx";
@@ -41,9 +41,6 @@ export function Answer(props: {
   );
 }
 
-/** With more of them, each block is its first lines: what is below them stays within reach. */
-const MAX_WHOLE = 2;
-
 /** The other findings: a block for each receiver, and for what else is known. Notes are the last line. */
 export function Also(props: {
   explanation: Explanation | undefined;
@@ -66,7 +63,6 @@ export function Also(props: {
                 finding={finding}
                 chain={explanation.chain}
                 remedy={remedyOf?.(finding)}
-                isShort={rest.length > MAX_WHOLE}
               />
             ))}
           </div>
@@ -85,20 +81,11 @@ export function Also(props: {
   );
 }
 
-/** What happened at a receiver; if short, with the evidence, the advice and the command behind a button. */
-function Block(props: { finding: Finding; chain: Chain; remedy: ComponentChildren; isShort: boolean }) {
-  const { finding, chain, remedy, isShort } = props;
+/** What happened at a receiver, and the evidence, the advice and the command behind a button: more stays within reach. */
+function Block({ finding, chain, remedy }: { finding: Finding; chain: Chain; remedy: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
-  if (!isShort) {
-    return (
-      <section>
-        <AboutReceiver finding={finding} chain={chain} />
-        <Proof finding={finding} remedy={remedy} />
-      </section>
-    );
-  }
   return (
-    <section class={isOpen ? "short open" : "short"}>
+    <section>
       <div>
         <AboutReceiver finding={finding} chain={chain} />
       </div>
@@ -123,13 +110,21 @@ function AboutReceiver({ finding, chain }: { finding: Finding; chain: Chain }) {
   const endpoint =
     finding.subject === chain.id ? undefined : chain.endpoints.get(delivery?.endpoint ?? finding.subject);
   const text = `${isLikely(finding) ? "Likely cause: " : ""}${sentence(finding.summary)}`;
-  if (endpoint === undefined) return <h3 dir="auto">{text}</h3>;
-  const name = nameOfEndpoint(endpoint);
+  const isOfListener = delivery?.endpoint === null;
+  if (endpoint === undefined && !isOfListener) return <h3 dir="auto">{text}</h3>;
+  const name = endpoint === undefined ? nameOfListener(delivery!, chain.statistics) : nameOfEndpoint(endpoint);
+  const href = hrefOf("deliveries", delivery?.id);
   return (
     <>
       <h3>
-        <Link href={hrefOf("endpoints", endpoint.id)}>{name}</Link>{" "}
-        {delivery === undefined ? <Status status={endpoint.status} /> : <DeliveryState delivery={delivery} />}
+        <Link href={endpoint === undefined ? href : hrefOf("endpoints", endpoint.id)}>{name}</Link>{" "}
+        {delivery === undefined ? (
+          <Status status={endpoint!.status} />
+        ) : (
+          <Link href={href}>
+            <DeliveryState delivery={delivery} />
+          </Link>
+        )}
       </h3>
       <p dir="auto">{text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text}</p>
     </>
@@ -143,6 +138,8 @@ function withCommands(text: string): ComponentChildren {
 
 function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
   const { code, subject, evidence, action, fix } = props.finding;
+  // The command for what follows the advice.
+  const [advice, after] = (action ?? "").split(/ \(after the repair: `(.*)`\)$/s);
   return (
     <>
       {/* The causes below it name the endpoints. */}
@@ -151,11 +148,19 @@ function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
           <WithLinks text={evidence} about={subject} />
         </p>
       )}
-      {action !== null && <p class="advice">{withCommands(sentence(action))}</p>}
+      {advice && <p class="advice">{withCommands(sentence(advice))}</p>}
       <div class="row-actions remedy">
         {props.remedy}
         {fix !== null && <CommandLine text={fix} />}
       </div>
+      {after && (
+        <>
+          <p class="advice">After the repair, retry:</p>
+          <div class="row-actions remedy">
+            <CommandLine text={after} />
+          </div>
+        </>
+      )}
     </>
   );
 }

@@ -12,7 +12,7 @@ const MAX_TICKS = 8;
 /** Minutes between ticks. */
 const TICK_STEPS = [10, 30, 60, 240, 1440] as const;
 
-/** The attempts of each interval, failed ones below the line. */
+/** The attempts of each interval, failed ones below the line if there are others. */
 export function AttemptsChart(props: {
   /** Undefined while they are loaded. */
   minutes: Minutes | undefined;
@@ -25,9 +25,8 @@ export function AttemptsChart(props: {
   const [pointed, setPointed] = useState<number>();
   const up = Math.max(0, ...minutes.map(({ succeeded }) => succeeded));
   const down = Math.max(0, ...minutes.map(({ failed }) => failed));
-  // Beside a peak, other bars would be flat.
   const unit = HEIGHT / Math.max(1, Math.sqrt(up) + Math.sqrt(down));
-  const line = up + down === 0 ? HEIGHT - 1 : Math.sqrt(up) * unit;
+  const line = up === 0 ? HEIGHT - 1 : Math.sqrt(up) * unit;
   const slot = WIDTH / Math.max(1, minutes.length);
   const shown = minutes[pointed ?? -1];
   const length = lengthOf(minutes);
@@ -48,9 +47,10 @@ export function AttemptsChart(props: {
     <figure class="chart">
       <figcaption>
         Attempts{" "}
-        <small>
-          {isEmpty ? "none in this time" : `${per}, square-root scale`}
-          {down > 0 ? ", failures below the line" : ""}
+        <small title="The scale is that of square roots: beside a peak, low bars would be flat">
+          {isEmpty
+            ? "none in this time"
+            : `${per}${up === 0 ? ", all failed" : down > 0 ? ", failed ones below the line" : ""}`}
           {minutes.length < all.length && `; created at ${shortTime(Date.parse(created), environmentNow())}`}
           {realNow !== undefined && (
             <span class="real-time">; dashed line: real time, which the sandbox is ahead of</span>
@@ -91,12 +91,12 @@ export function AttemptsChart(props: {
           {shown !== undefined && <rect class="pointed" x={pointed! * slot} y={0} width={slot} height={HEIGHT} />}
           <path class="grid" d={`M0 ${line + 0.5}H${WIDTH}`} />
           <path class="up" d={bars("succeeded", -1)} />
-          <path class="down" d={bars("failed", 1)} />
+          <path class="down" d={bars("failed", up === 0 ? -1 : 1)} />
           {realNow !== undefined && <path class="real-time" d={`M${realNow * WIDTH} 0V${HEIGHT}`} />}
         </svg>
         <span class="axis" aria-hidden="true">
-          <span>{count(up)}</span>
-          <span>{down > 0 ? count(down) : 0}</span>
+          <span>{count(up === 0 ? down : up)}</span>
+          <span>{up === 0 ? 0 : count(down)}</span>
         </span>
         <span class="times" aria-hidden="true">
           {ticksOf(minutes).map(([at, place]) => (

@@ -2,6 +2,8 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 export interface MenuItem {
   label: string;
+  /** What it does, in a second line. */
+  hint?: string;
   onSelect: () => void;
   isDanger?: boolean;
 }
@@ -55,7 +57,7 @@ export function MoreMenu({ items, of }: { items: readonly MenuItem[]; of?: strin
       </button>
       {isOpen && (
         <div class="menu" role="menu" id={id} aria-label="More actions">
-          {items.map(({ label, onSelect, isDanger = false }) => (
+          {items.map(({ label, hint, onSelect, isDanger = false }) => (
             <button
               key={label}
               type="button"
@@ -68,6 +70,7 @@ export function MoreMenu({ items, of }: { items: readonly MenuItem[]; of?: strin
               }}
             >
               {label}
+              {hint !== undefined && <small>{hint}</small>}
             </button>
           ))}
         </div>

@@ -128,7 +128,7 @@ function LaneRow(props: { lane: Lane; place: (at: number) => number; nowAt: numb
             href={href}
             class={`mark ${kind}`}
             data-tip={tip}
-            data-count={number > 1 ? `×${number}` : undefined}
+            data-count={number > 1 && kind !== "planned" ? `×${number}` : undefined}
             aria-label={tip}
             style={{ left: `calc(${left}% + ${shift}px)`, "--tip-shift": `${-left}%` }}
             onClick={(event) => followLink(event, href)}
@@ -185,7 +185,10 @@ function laneOf(delivery: Delivery, { id, kind, endpoints, statistics }: Chain):
     marks.push({
       at,
       kind: at === planned[0] && since !== null ? "running" : "planned",
-      tip: `${at !== planned[0] ? "Then, if needed" : since === null ? "Next attempt" : "In progress since"}: ${shortTime(at, environmentNow())}`,
+      tip:
+        at === planned[0] && since !== null
+          ? "In progress"
+          : `${at === planned[0] ? "Next attempt" : "Then, if needed"}: ${shortTime(at, environmentNow())}`,
     });
   }
   if (status === "canceled")
@@ -230,7 +233,7 @@ function textOf(delivery: Delivery, planned: readonly number[]): string {
   const last = attempts.at(-1);
   if (planned.length > 0)
     return planned.length > PLANNED_SHOWN
-      ? `${count(planned.length - PLANNED_SHOWN)} more until ${axisTime(planned.at(-1)!, true)}`
+      ? `${count(planned.length)} more until ${axisTime(planned.at(-1)!, true)}`
       : "";
   if (status === "canceled") return "canceled";
   if (last === undefined || stateOf(delivery) === "held") return "held: endpoint disabled";

@@ -170,6 +170,7 @@ function AppDetail({ id }: { id: string }) {
               <Card title="Connect">
                 <p class="soft">
                   Authorization code flow with PKCE (S256). OAuth libraries find the URLs through the metadata document.
+                  The URL and the command are an example: an app creates a new challenge, verifier and state each time.
                 </p>
                 <Facts
                   rows={[

@@ -25,7 +25,7 @@ import { count, milliseconds } from "../format.ts";
 import { isNotSent, outcomeInWords } from "../responses.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { originOf } from "./origin.tsx";
-import { isRepairFirst, Remedy } from "./remedy.tsx";
+import { Remedy } from "./remedy.tsx";
 import { RetryNow } from "./retry-now.tsx";
 
 export function DeliveryDetail({ id }: { id: string }) {
@@ -47,14 +47,7 @@ export function DeliveryDetail({ id }: { id: string }) {
       title={data === undefined ? "Delivery" : data.event_type}
       actions={() =>
         canRetry &&
-        endpoint.data?.status === "enabled" && (
-          <RetryNow
-            id={id}
-            class={explanation === undefined || isRepairFirst(explanation.findings[0]) ? "" : "primary"}
-            shortcut="r"
-            onDone={query.reload}
-          />
-        )
+        endpoint.data?.status === "enabled" && <RetryNow id={id} class="primary" shortcut="r" onDone={query.reload} />
       }
     >
       {(delivery) => (
@@ -169,9 +162,13 @@ function Attempts({ delivery, url, name }: { delivery: Delivery; url: string | u
         ))}
         {next !== null && (
           <li class="planned">
-            <strong>Attempt {attempts.length + 1}</strong> <NextAttempt delivery={delivery} />{" "}
-            <span class="soft">{delivery.attempting_since === null ? "at" : "since"}</span>{" "}
-            <ClockTime at={delivery.attempting_since ?? next} />
+            <strong>Attempt {attempts.length + 1}</strong> <NextAttempt delivery={delivery} />
+            {delivery.attempting_since === null && (
+              <>
+                {" "}
+                <span class="soft">at</span> <ClockTime at={next} />
+              </>
+            )}
           </li>
         )}
         {likelyAttempts(delivery)
@@ -208,6 +205,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   const wasSent = !isNotSent(error);
   const isOne = attempts.length === 1;
   const last = number + attempts.length - 1;
+  const which = isOne ? "" : "last ";
   const { url, body, isExpired } = props.request;
   const { request_headers: sent, response_headers: received } = latest;
   return (
@@ -221,13 +219,13 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
           </span>
         )}
         <span class="soft">
-          {!isOne && "last "}
+          {which}
           <ClockTime at={latest.at} />
           {wasSent && ` in ${milliseconds(took)}`}
         </span>
         <span class="attempt-actions">
           {body !== undefined && sent !== null && url !== undefined && (
-            <Copy text={curlOf(url, sent, body)} what={`as cURL, attempt ${last}`} label="Copy as cURL" />
+            <Copy text={curlOf(url, sent, body)} what={`as cURL, attempt ${last}`} label={`Copy ${which}as cURL`} />
           )}
           <Copy
             text={JSON.stringify(isOne ? latest : attempts, null, 2)}

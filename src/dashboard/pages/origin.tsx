@@ -1,7 +1,7 @@
 import type { Chain } from "../../explain/chain.ts";
 import { Breakable, ClockTime, hrefOfId, RequestStatus } from "../components/values.tsx";
 import { hrefOf, Link } from "../router.tsx";
-import { nameOf } from "./events/changes.ts";
+import { titleIn } from "./objects/item.tsx";
 
 /** Returns the request, the object and the event that led to a delivery, as facts. */
 export function originOf({ request, subject, event }: Chain) {
@@ -17,7 +17,7 @@ export function originOf({ request, subject, event }: Chain) {
         </>
       ),
     ],
-    ["Object", subject && <Link href={hrefOfId(subject.id) ?? hrefOf("")}>{nameOf({ ...subject })}</Link>],
+    ["Object", subject && <Link href={hrefOfId(subject.id) ?? hrefOf("")}>{titleIn({ ...subject })}</Link>],
     [
       "Event",
       event && (

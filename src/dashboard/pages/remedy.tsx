@@ -9,16 +9,13 @@ import { Action, DialogButton } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
 import { count, counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
-import { RetryDeliveries, RetryDialog, RetryEach, retryLabel } from "./bulk.tsx";
+import { RetryDeliveries, RetryEach, retryLabel } from "./bulk.tsx";
 import { EnableDialog } from "./enable.tsx";
 import { DeleteEndpoint } from "./endpoints/delete.tsx";
 import { RetryNow } from "./retry-now.tsx";
 
-/** Returns true if something has to be repaired, or waited for, before a retry. */
-export function isRepairFirst(finding: Finding | undefined): boolean {
-  const { action = null } = finding ?? {};
-  return action !== null && (!/^(retry|replay|enable)\b/i.test(action) || / once /.test(action));
-}
+/** Links to what some commands show. */
+const LINKS = { "endpoints get": "Open the endpoint", "logs get": "Open the request", why: "Explain" } as const;
 
 /** A button that does the same as the command of a finding. */
 export function Remedy(props: {
@@ -30,7 +27,6 @@ export function Remedy(props: {
 }) {
   const { chain, finding, onDone, isOneOfSeveral = false } = props;
   const primary = isOneOfSeveral ? "" : "primary";
-  const sending = isRepairFirst(finding) ? "" : primary;
   const call = useCall();
   if (finding?.code === "undelivered") return <RetryAll chain={chain} onDone={onDone} />;
   const { verb, id, only, url, also = "" } = remedyOf(finding);
@@ -39,11 +35,11 @@ export function Remedy(props: {
   const { pending = 0, failed_deliveries: failed = 0 } = counts ?? {};
   switch (verb) {
     case "deliveries retry":
-      return <RetryNow id={id} class={sending} onDone={onDone} />;
+      return <RetryNow id={id} class={primary} onDone={onDone} />;
     case "events replay":
       return (
         <Action
-          class={sending}
+          class={primary}
           run={async () => {
             const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, only && { endpoint: only });
             onDone();
@@ -61,7 +57,7 @@ export function Remedy(props: {
       ) : (
         <>
           <DialogButton
-            class={sending}
+            class={primary}
             label={
               also === "deliveries retry"
                 ? "Enable and retry"
@@ -96,19 +92,11 @@ export function Remedy(props: {
     case "deliveries retry all":
       return (
         endpoint !== undefined && (
-          <DialogButton
-            class={sending}
+          <RetryDeliveries
+            class={primary}
             label={retryLabel({ pending, failed_deliveries: failed })}
-            dialog={(close) => (
-              <RetryDialog
-                endpoint={{ id, name: nameOfEndpoint(endpoint) }}
-                failingSince={endpoint.health.failing_since}
-                onClose={() => {
-                  close();
-                  onDone();
-                }}
-              />
-            )}
+            endpoint={{ id, name: nameOfEndpoint(endpoint) }}
+            failingSince={endpoint.health.failing_since}
           />
         )
       );
@@ -126,25 +114,15 @@ export function Remedy(props: {
         </Action>
       );
     case "endpoints get":
-      return (
-        <Link class={`button ${primary}`} href={hrefOf("endpoints", id)}>
-          Open the endpoint
-        </Link>
-      );
     case "logs get":
-      return (
-        <Link class={`button ${primary}`} href={hrefOfId(id) ?? hrefOf("logs")}>
-          Open the request
-        </Link>
-      );
     case "why":
-      return id === chain.id ? null : (
-        <Link class={`button ${primary}`} href={hrefOf("why", id)}>
-          Explain
+      return verb === "why" && id === chain.id ? null : (
+        <Link class={`button ${primary}`} href={verb === "why" ? hrefOf("why", id) : (hrefOfId(id) ?? hrefOf("logs"))}>
+          {LINKS[verb]}
         </Link>
       );
     default:
-      return <Again chain={chain} subject={finding?.subject ?? ""} onDone={onDone} />;
+      return <Again chain={chain} subject={finding?.subject ?? ""} class={primary} onDone={onDone} />;
   }
 }
 
@@ -154,18 +132,22 @@ function RetryAll({ chain, onDone }: { chain: Chain; onDone: () => void }) {
     ({ endpoint, status }) => status !== "succeeded" && chain.endpoints.get(endpoint ?? "")?.status === "enabled",
   );
   if (open.length < 2) return null;
-  return <RetryEach class="" deliveries={open} label={`Retry ${count(open.length)} deliveries`} onDone={onDone} />;
+  return (
+    <RetryEach class="primary" deliveries={open} label={`Retry ${count(open.length)} deliveries`} onDone={onDone} />
+  );
 }
 
 /** Next to a command that only shows what is wrong: sends the delivery again, or those of the endpoint. */
-function Again({ chain, subject, onDone }: { chain: Chain; subject: string; onDone: () => void }) {
+function Again(props: { chain: Chain; subject: string; class: string; onDone: () => void }) {
+  const { chain, subject, class: name, onDone } = props;
   const delivery = chain.deliveries.find(({ id }) => id === subject);
   const endpoint = chain.endpoints.get(delivery?.endpoint ?? subject);
   if (endpoint?.status !== "enabled" || delivery?.status === "succeeded") return null;
-  if (delivery !== undefined) return <RetryNow id={subject} onDone={onDone} />;
+  if (delivery !== undefined) return <RetryNow id={subject} class={name} onDone={onDone} />;
   const { id, health } = endpoint;
   if (health.failing_since === null) return null;
-  return <RetryDeliveries endpoint={{ id, name: nameOfEndpoint(endpoint) }} failingSince={health.failing_since} />;
+  const to = { id, name: nameOfEndpoint(endpoint) };
+  return <RetryDeliveries class={name} endpoint={to} failingSince={health.failing_since} />;
 }
 
 /** What a command does. */

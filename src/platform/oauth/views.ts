@@ -4,6 +4,7 @@ import { html, type Html } from "../http/pages/html.ts";
 import { COPY_BUTTON, environmentBadge, type Page, sendPage } from "../http/pages/page.ts";
 import type { BrowserSession, BrowserSessions, LinkCommand, SignedIn } from "./browser-sessions.ts";
 import type { Environment } from "../../contract/environments.ts";
+import { lookUp } from "../../contract/ids.ts";
 import { permissionsOf, type Scope } from "../../contract/scopes.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 
@@ -71,10 +72,14 @@ export function signInPage(
       No access to that machine? Ask someone who has it for a link, or a signed-in owner to invite you.
     </p>
     <p class="soft">Already signed in, in another tab? <a href="${next}">Continue here</a>.</p>`;
+  const [path = ""] = next.split("?");
+  const id = path.slice(path.lastIndexOf("/") + 1);
+  const noun = lookUp(id)?.noun;
+  const page = noun === undefined ? html`<code>${path}</code>` : html`the ${noun} <code>${id}</code>`;
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
-      ${next.startsWith(`${HOME}/`) && html`<p class="soft">to continue to <code>${next.replace(/\?.*/, "")}</code></p>`}
+      ${next.startsWith(`${HOME}/`) && html`<p class="soft">to continue to ${page}</p>`}
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       ${
         browser.isPasswordless

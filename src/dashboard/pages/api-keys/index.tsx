@@ -115,9 +115,10 @@ function KeyList() {
           {
             label: "Created by",
             from: "desktop",
-            cell: ({ created_by: creator }) => (
-              <>{pages.items?.find(({ id }) => id === creator)?.name ?? <Creator id={creator} users={users} />}</>
-            ),
+            cell: ({ created_by: creator }) => {
+              const name = pages.items?.find(({ id }) => id === creator)?.name;
+              return name == null ? <Creator id={creator} users={users} /> : <>Key {name}</>;
+            },
           },
           {
             label: "Last used",
@@ -180,7 +181,7 @@ function KeyActions(props: {
         Rotate
       </ConfirmedAction>
       <ConfirmedAction
-        class={size || "danger"}
+        class={`${size} danger`}
         title="Revoke this key?"
         explanation={
           <>
@@ -228,7 +229,9 @@ function Creator({ id, users }: { id: string | null; users: readonly User[] }) {
   return data === undefined ? (
     <UserEmail id={id} users={users} />
   ) : (
-    <Link href={hrefOf("keys", id)}>{nameOf(data)}</Link>
+    <>
+      Key <Link href={hrefOf("keys", id)}>{nameOf(data)}</Link>
+    </>
   );
 }
 

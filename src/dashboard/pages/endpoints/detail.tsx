@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
 import { inputFieldsOf } from "../../../contract/resources.ts";
-import { isSuccess } from "../../../contract/is-success.ts";
-import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { lastAttempted } from "../../../explain/attempts.ts";
 import { useCall, withQuery } from "../../api/call.ts";
 import { nameOfEndpoint, subscriptionsOf } from "../../api/endpoints.ts";
 import { useExplanation } from "../../api/explanation.ts";
@@ -29,7 +29,7 @@ import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../choice.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { NotDelivered } from "../overview/failures.tsx";
-import { isRepairFirst, Remedy } from "../remedy.tsx";
+import { Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { DeleteEndpoint } from "./delete.tsx";
 import { EndpointDialog } from "./dialogs.tsx";
@@ -57,18 +57,21 @@ export function EndpointDetail({ id }: { id: string }) {
     `${data?.status} ${data?.health.failing_since} ${data?.url} ${lost} ${(counts?.pending ?? 0) > 0}`,
   );
   const unknown = (statistics.error ?? unexplained) === undefined ? <Unknown /> : undefined;
-  const attempts = explanation?.chain.deliveries.flatMap(({ attempts: own = [] }) => own);
-  const lastOf = (some: readonly Attempt[] | undefined) => {
+  const shown = explanation?.chain.deliveries;
+  const lastOf = (some: readonly Delivery[] | undefined) => {
     if (some === undefined) return unknown;
-    const times = some.map(({ at }) => at).toSorted();
-    return times.length === 0 ? "never" : <Time at={times.at(-1)} />;
+    const { id: last, last_attempt_at: at = null } = lastAttempted(some) ?? {};
+    return at === null ? (
+      "never"
+    ) : (
+      <Link href={hrefOf("deliveries", last)}>
+        <Time at={at} />
+      </Link>
+    );
   };
   // A working endpoint has waiting deliveries all the time: only after failures they wait for long.
   const isWaiting = (counts?.pending ?? 0) > 0 && (counts?.failed ?? 0) > 0;
-  const isRetryFirst =
-    explanation !== undefined &&
-    !isRepairFirst(explanation.findings[0]) &&
-    (isWaiting || lost > 0 || (data !== undefined && data.health.failing_since !== null));
+  const isStuck = isWaiting || lost > 0 || (data?.health.failing_since ?? null) !== null;
   return (
     <DetailPage
       page="endpoints"
@@ -81,7 +84,7 @@ export function EndpointDetail({ id }: { id: string }) {
           path={path}
           waiting={counts?.pending ?? 0}
           failed={lost}
-          isRetryFirst={isRetryFirst}
+          isStuck={isStuck}
           onChange={query.reload}
           onPing={() => deliveries.reload()}
         />
@@ -99,10 +102,6 @@ export function EndpointDetail({ id }: { id: string }) {
             }
           />
           <Below isReady={(explanation ?? unexplained) !== undefined}>
-            <div class="dotted">
-              <span>{endpoint.url}</span>
-              <span>{subscriptionsOf(endpoint.events)}</span>
-            </div>
             <SecretNotice endpoint={endpoint} />
             <RunningOperations endpoint={id} />
             <Facts
@@ -113,14 +112,18 @@ export function EndpointDetail({ id }: { id: string }) {
                   "Not delivered",
                   counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
                 ],
-                ["Last attempt", lastOf(attempts)],
-                ["Last success", lastOf(attempts?.filter(({ status_code: code }) => isSuccess(code)))],
-                ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
-                [
-                  "Secret created",
-                  endpoint.secret_created === endpoint.created ? undefined : <Time at={endpoint.secret_created} />,
-                ],
+                ["Last attempt", lastOf(shown)],
+                ["Last success", lastOf(shown?.filter(({ status }) => status === "succeeded"))],
+                ["URL", endpoint.url],
+                ["Events", subscriptionsOf(endpoint.events)],
                 ["Created", <Time at={endpoint.created} />],
+                [
+                  "Signing secret",
+                  <>
+                    created <Time at={endpoint.secret_created} />
+                  </>,
+                ],
+                ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
               ]}
             />
             {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
@@ -194,14 +197,15 @@ function Actions(props: {
   path: string;
   waiting: number;
   failed: number;
-  /** True if that is what to do next. */
-  isRetryFirst: boolean;
+  /** True if they do not arrive by themselves. */
+  isStuck: boolean;
   onChange: () => void;
   onPing: () => void;
 }) {
   const call = useCall();
   const go = useGo();
-  const { endpoint, path, waiting, failed, isRetryFirst, onChange, onPing } = props;
+  const { endpoint, path, waiting, failed, onChange, onPing } = props;
+  const isRetryFirst = props.isStuck && waiting + failed > 0;
   const [openDialog, setOpenDialog] = useState<"edit" | "rotate" | "disable" | "delete" | "test" | "enable">();
   const isEnabled = endpoint.status === "enabled";
   const dismiss = () => setOpenDialog(undefined);
@@ -286,9 +290,14 @@ function rateOf({ attempts, failed }: StatisticsEndpoint): string {
   return failed === 0 ? count(attempts) : `${count(failed)} of ${count(attempts)} failed`;
 }
 
+/** Of fewer attempts, the 95th percentile is that of the slowest one. */
+const MIN_FOR_P95 = 20;
+
 /** Returns the median and the 95th percentile of the response times, and what a timeout counts as once they come near it. */
-function responseTimeOf({ latency_p50_ms: median, latency_p95_ms: p95 }: Statistics["totals"]): string | undefined {
+function responseTimeOf({ attempts, ...latency }: Statistics["totals"]): string | undefined {
+  const { latency_p50_ms: median, latency_p95_ms: p95 } = latency;
   if (median === null || p95 === null) return undefined;
+  if (attempts < MIN_FOR_P95) return about(median);
   const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; a timeout counts as ${LIMITS.deliverySeconds} s` : "";
   return `${about(median)}; p95 ${about(p95)}${limit}`;
 }

@@ -12,17 +12,18 @@ import { Also, Answer } from "../../components/answer.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
-import { isUnreachable } from "../../components/outage.tsx";
+import { MoreMenu } from "../../components/menu.tsx";
 import { Below, Card, Empty, Facts, Peeked } from "../../components/page.tsx";
 import { showToast } from "../../components/toasts.tsx";
-import { Trail, unsentTo } from "../../components/trail.tsx";
+import { Trail } from "../../components/trail.tsx";
 import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/values.tsx";
 import { clockTime, count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
-import { isRepairFirst, Remedy } from "../remedy.tsx";
+import { Remedy } from "../remedy.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { ListenerResults } from "../listeners.tsx";
-import { changesOf, nameOf } from "./changes.ts";
+import { titleIn } from "../objects/item.tsx";
+import { changesOf } from "./changes.ts";
 
 type View = "tree" | "raw" | "changed";
 
@@ -36,10 +37,10 @@ export function EventDetail({ id }: { id: string }) {
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
   const { explanation, error, again } = useExplanation(event?.id);
   const request = explanation?.chain.request;
-  const unsent = explanation === undefined ? "" : unsentTo(explanation.chain).map(nameOfEndpoint).join(", ");
-  // A button of the answer is the primary one, and a receiver may need a repair first.
-  const isReplayFirst =
-    explanation?.findings[0]?.fix === null && explanation.findings.every((finding) => !isRepairFirst(finding));
+  // What the causes show is not repeated below them.
+  const isUndelivered = explanation?.findings[0]?.code === "undelivered";
+  const causes = isUndelivered ? explanation.findings.filter(({ code }) => code !== "delivered") : [];
+  const others = deliveries.items?.filter(({ id: own }) => !causes.some(({ subject }) => subject === own));
   return (
     <DetailPage
       page="events"
@@ -47,20 +48,21 @@ export function EventDetail({ id }: { id: string }) {
       of={bytes}
       title={event?.type ?? "Event"}
       actions={() => (
-        <button
-          type="button"
-          class={isReplayFirst ? "primary" : ""}
-          data-shortcut="r"
-          disabled={isUnreachable.value}
-          onClick={() => setReplaying(true)}
-        >
-          Replay
-        </button>
+        <MoreMenu
+          items={[
+            {
+              label: "Replay",
+              hint: "Sends the event again, also to receivers that have it",
+              onSelect: () => setReplaying(true),
+            },
+          ]}
+        />
       )}
     >
       {(raw) =>
         event !== undefined && (
           <>
+            <button type="button" hidden data-shortcut="r" onClick={() => setReplaying(true)} />
             {replayed.length > 0 && <ReplayOutcome ids={replayed} deliveries={deliveries.items ?? []} />}
             <Answer
               explanation={explanation}
@@ -72,7 +74,7 @@ export function EventDetail({ id }: { id: string }) {
               <div class="dotted">
                 <span>
                   <Link href={hrefOfId(idOf(event.data.object) ?? "") ?? hrefOf("events", id)}>
-                    {nameOf(event.data.object)}
+                    {titleIn(event.data.object)}
                   </Link>
                 </span>
                 <span>
@@ -98,18 +100,20 @@ export function EventDetail({ id }: { id: string }) {
                   explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />
                 }
               />
-              <Card title="Deliveries" {...(unsent !== "" && { note: `not sent to ${unsent}: disabled` })}>
-                <DeliveryTable
-                  label="Deliveries of this event"
-                  pages={deliveries}
-                  of="event"
-                  empty={
-                    <Empty icon="deliveries" title="Not sent to any endpoint">
-                      <p>No enabled endpoint subscribed to its type.</p>
-                    </Empty>
-                  }
-                />
-              </Card>
+              {(others?.length !== 0 || causes.length === 0) && (
+                <Card title={causes.length > 0 ? "Other deliveries" : "Deliveries"}>
+                  <DeliveryTable
+                    label="Deliveries of this event"
+                    pages={{ ...deliveries, items: others }}
+                    of="event"
+                    empty={
+                      <Empty icon="deliveries" title="Not sent to any endpoint">
+                        <p>No enabled endpoint subscribed to its type.</p>
+                      </Empty>
+                    }
+                  />
+                </Card>
+              )}
               {explanation && <ListenerResults chain={explanation.chain} />}
               {!isPeeked && <Payload event={event} raw={raw} />}
             </Below>

@@ -10,12 +10,13 @@ import {
 import { typeOf } from "../../../contract/field-types.ts";
 import { timeOfId } from "../../../contract/ids.ts";
 import { useEndpoints } from "../../api/endpoints.ts";
-import { type FindObject, type Item, referenceOf, useObjects } from "../../api/objects.ts";
+import { type FindObject, type Item, kindOf, referenceOf, useObjects } from "../../api/objects.ts";
 import type { Pages } from "../../api/pages.ts";
 import { type Column, PagedTable } from "../../components/table.tsx";
 import { ClockTime, None, ObjectLink, RowTime, Status, Unknown } from "../../components/values.tsx";
 import { money } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
+import { nameOf } from "../events/changes.ts";
 import { type EventsOf, useEventsOf } from "../events/find.ts";
 import { isInState, OutcomeOf, useOutcomes } from "../events/outcomes.tsx";
 
@@ -41,6 +42,12 @@ export function titleOf(kind: ObjectKind, item: Item | undefined): string {
   if (item === undefined) return label;
   const value = shortTitleOf(kind, item);
   return "amount" in fields ? `${label} of ${value}` : value;
+}
+
+/** Returns the title of the object of an event: also of an endpoint. */
+export function titleIn(object: Record<string, unknown>): string {
+  const kind = kindOf(object);
+  return kind === undefined ? nameOf(object) : titleOf(kind, object as Item);
 }
 
 /** Returns the value of a field as text: an amount with its currency. */

@@ -96,7 +96,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
             {newest === undefined ? (
               "You can replay any event of the last 30 days, with the same bytes."
             ) : (
-              <Link href={hrefOf("events", newest.event)}>Open the event and choose Replay</Link>
+              <Link href={hrefOf("events", newest.event)}>Open the event and choose More, Replay</Link>
             )}
           </p>
         </Step>

@@ -50,12 +50,11 @@ export function Also(props: {
   const { explanation, remedyOf } = props;
   const [first, ...others] = explanation?.findings ?? [];
   const notes = others.filter(isNote);
-  const areCauses = first?.code === "undelivered";
   const rest = others.filter((finding) => !notes.includes(finding) && finding.code !== "delivered");
   return (
     <>
       {explanation !== undefined && rest.length > 0 && (
-        <Card title={areCauses ? "Causes" : "Also"} {...(areCauses && { note: "by endpoint" })}>
+        <Card title={first?.code === "undelivered" ? "Not delivered" : "Also"}>
           <div class="also">
             {rest.map((finding) => (
               <Block

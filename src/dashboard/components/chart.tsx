@@ -92,7 +92,9 @@ export function AttemptsChart(props: {
           <path class="grid" d={`M0 ${line + 0.5}H${WIDTH}`} />
           <path class="up" d={bars("succeeded", -1)} />
           <path class="down" d={bars("failed", up === 0 ? -1 : 1)} />
-          {realNow !== undefined && <path class="real-time" d={`M${realNow * WIDTH} 0V${HEIGHT}`} />}
+          {realNow !== undefined && (
+            <path class="real-time" d={`M${Math.round(realNow * minutes.length) * slot} 0V${HEIGHT}`} />
+          )}
         </svg>
         <span class="axis" aria-hidden="true">
           <span>{count(up === 0 ? down : up)}</span>

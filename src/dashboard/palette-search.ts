@@ -1,14 +1,26 @@
 import { useEffect, useState } from "preact/hooks";
 import { timeOfId } from "../contract/ids.ts";
-import { lowerFirst, OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../contract/resources.ts";
+import {
+  kindsWith,
+  lowerFirst,
+  OBJECT_KINDS,
+  type ObjectKind,
+  pathOf,
+  type Resource,
+  RESOURCES,
+} from "../contract/resources.ts";
+import { inProject } from "../contract/shell-command.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { asCallError, type CallError, useCall } from "./api/call.ts";
 import type { Item } from "./api/objects.ts";
 import { eachPage } from "./api/pages.ts";
 import { type IconName, iconOf } from "./components/icon.tsx";
+import { showToast } from "./components/toasts.tsx";
 import { type Entry, find } from "./guides/ranking.ts";
+import { count } from "./format.ts";
 import { titleOf } from "./pages/objects/item.tsx";
-import { go, hrefOf } from "./router.tsx";
+import { pendingStates, type Standing } from "./pages/overview/failures.tsx";
+import { environment, go, hrefOf } from "./router.tsx";
 
 /** In the order in which they are shown. */
 export const GROUPS = [
@@ -176,6 +188,46 @@ export function useDocumentation(text: string): readonly Command[] {
       icon: "docs",
       run: () => location.assign(url.startsWith("/") ? url : `/docs/guides/${url}`),
     }));
+}
+
+/** Returns how many deliveries have not arrived: `2 failed, 485 retrying`; empty if all have. */
+export function lateInWords(standings: readonly Standing[]): string {
+  const failed = standings.reduce((sum, { counts }) => sum + (counts?.failed_deliveries ?? 0), 0);
+  const pending = pendingStates(standings).map(({ state, number }) => `${count(number)} ${state}`);
+  return [...(failed > 0 ? [`${count(failed)} failed`] : []), ...pending].join(", ");
+}
+
+/** A command line of the CLI leads to the page of what it lists or creates; any can be copied. */
+export function cliCommands(text: string): Command[] {
+  const [, line = ""] =
+    /^(?:npx service-cli |service )?((?:trigger|listen|service) .+|why [a-z]{2,4}_\w+|[a-z]+ (?:list|create|get)\b.*)$/.exec(
+      text,
+    ) ?? [];
+  if (line === "") return [];
+  const [name = "", verb = "", ...rest] = line.split(/\s+/);
+  const kind = kindsWith("page").find((known) => (RESOURCES[known] as Resource).command?.name === name);
+  const filters = Object.fromEntries(
+    rest.flatMap((word, index) =>
+      word.startsWith("--") ? [[word.slice(2).replace("-", "_"), rest[index + 1] ?? ""]] : [],
+    ),
+  );
+  const open: Command[] =
+    kind === undefined
+      ? []
+      : [
+          {
+            group: "Found",
+            label: `Open ${RESOURCES[kind].labels}: ${line}`,
+            run: () => go(hrefOf(RESOURCES[kind].page.name, "", verb === "create" ? { create: "1" } : filters)),
+          },
+        ];
+  const command = inProject(`service ${line}${environment.value === "live" ? " --live" : ""}`);
+  const copy = () =>
+    navigator.clipboard.writeText(command).then(
+      () => showToast(`Copied ${command}`),
+      () => showToast("The browser does not allow to copy here.", false),
+    );
+  return [...open, { group: "Found", label: `Copy ${command}`, icon: "copy", run: () => void copy() }];
 }
 
 /** Words that say nothing about the subject of a question. */

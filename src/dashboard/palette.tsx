@@ -1,22 +1,29 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { EVENT_TYPES } from "../contract/event-types.ts";
-import { kindsWith, nounOf, type Resource, RESOURCES } from "../contract/resources.ts";
+import { kindsWith, nounOf, RESOURCES } from "../contract/resources.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
-import { inProject } from "../contract/shell-command.ts";
 import { explainedKind } from "../explain/chain.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
 import { useQuery } from "./api/store.ts";
 import { Dialog } from "./components/dialog.tsx";
 import { Icon, iconOf } from "./components/icon.tsx";
-import { showToast } from "./components/toasts.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { advanceBy, NOTHING_TYPED, openCommands, retryTo, SECTIONS, typedAhead } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
-import { pendingStates, type Standing, standingOf, TROUBLE, useStandings } from "./pages/overview/failures.tsx";
+import { standingOf, TROUBLE, useStandings } from "./pages/overview/failures.tsx";
 import { readTerms } from "./pages/filters.tsx";
-import { type Command, GROUPS, hasWords, TIME, useDocumentation, useFound, wordsOf } from "./palette-search.ts";
-import { count } from "./format.ts";
+import {
+  cliCommands,
+  type Command,
+  GROUPS,
+  hasWords,
+  lateInWords,
+  TIME,
+  useDocumentation,
+  useFound,
+  wordsOf,
+} from "./palette-search.ts";
 import { visits } from "./recent.ts";
 import { environment, go, hrefOf, route } from "./router.tsx";
 import { showTheme, THEMES } from "./theme.ts";
@@ -318,13 +325,6 @@ function retryCommand(label: string, note: string, to: NonNullable<typeof retryT
   };
 }
 
-/** Returns how many deliveries have not arrived: `2 failed, 485 retrying`; empty if all have. */
-function lateInWords(standings: readonly Standing[]): string {
-  const failed = standings.reduce((sum, { counts }) => sum + (counts?.failed_deliveries ?? 0), 0);
-  const pending = pendingStates(standings).map(({ state, number }) => `${count(number)} ${state}`);
-  return [...(failed > 0 ? [`${count(failed)} failed`] : []), ...pending].join(", ");
-}
-
 /** A full ID leads to its object, and to its explanation. */
 function idCommands(id: string): Command[] {
   const href = hrefOfId(id);
@@ -332,39 +332,6 @@ function idCommands(id: string): Command[] {
   const open: Command = { group: "Found", label: `Open ${id}`, run: () => go(href) };
   if (explainedKind(id) === undefined) return [open];
   return [open, { group: "Found", label: `Explain ${id}`, run: () => go(hrefOf("why", id)) }];
-}
-
-/** A command line of the CLI leads to the page of what it lists or creates; any can be copied. */
-function cliCommands(text: string): Command[] {
-  const [, line = ""] =
-    /^(?:npx service-cli |service )?((?:trigger|listen|service) .+|why [a-z]{2,4}_\w+|[a-z]+ (?:list|create|get)\b.*)$/.exec(
-      text,
-    ) ?? [];
-  if (line === "") return [];
-  const [name = "", verb = "", ...rest] = line.split(/\s+/);
-  const kind = kindsWith("page").find((known) => (RESOURCES[known] as Resource).command?.name === name);
-  const filters = Object.fromEntries(
-    rest.flatMap((word, index) =>
-      word.startsWith("--") ? [[word.slice(2).replace("-", "_"), rest[index + 1] ?? ""]] : [],
-    ),
-  );
-  const open: Command[] =
-    kind === undefined
-      ? []
-      : [
-          {
-            group: "Found",
-            label: `Open ${RESOURCES[kind].labels}: ${line}`,
-            run: () => go(hrefOf(RESOURCES[kind].page.name, "", verb === "create" ? { create: "1" } : filters)),
-          },
-        ];
-  const command = inProject(`service ${line}${environment.value === "live" ? " --live" : ""}`);
-  const copy = () =>
-    navigator.clipboard.writeText(command).then(
-      () => showToast(`Copied ${command}`),
-      () => showToast("The browser does not allow to copy here.", false),
-    );
-  return [...open, { group: "Found", label: `Copy ${command}`, icon: "copy", run: () => void copy() }];
 }
 
 /** Filters such as `status:failed endpoint:billing` lead to the deliveries that match. */

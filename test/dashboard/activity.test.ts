@@ -180,8 +180,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await expect.poll(() => deliveries.getByRole("row").count()).toBe(3);
       await deliveries.getByRole("link", { name: `${receiver.url}/orders` }).waitFor();
 
-      await page.getByRole("button", { name: "More", exact: true }).click();
-      await page.getByRole("menuitem", { name: "Replay" }).click();
+      await board.choose("Replay");
       await page
         .getByRole("dialog")
         .getByLabel("To")

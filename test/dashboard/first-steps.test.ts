@@ -48,8 +48,7 @@ it("the page guides a new user from an empty database to a verified delivery and
   await board.menu("Overview");
   await page.getByText("customer.created was delivered").waitFor();
   await page.getByRole("link", { name: "Open the event and choose More, Replay" }).click();
-  await page.getByRole("button", { name: "More", exact: true }).click();
-  await page.getByRole("menuitem", { name: "Replay" }).click();
+  await board.choose("Replay");
   await page.getByRole("button", { name: "Replay now" }).click();
   await page.getByText("Replayed to 1 receiver").waitFor();
   await receiver.until(() => receiver.events.length === 2);

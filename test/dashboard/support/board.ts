@@ -23,6 +23,8 @@ export interface Board {
   show(path: string): Promise<void>;
   /** Opens the search for everything, and waits until it receives the keys. */
   openPalette(): Promise<void>;
+  /** Chooses an item of the page's menu. */
+  choose(item: string): Promise<void>;
   /** Reloads the overview, which clears cached responses and closes dialogs. */
   restart(): Promise<void>;
   /** Signs the owner in with another browser. */
@@ -63,6 +65,10 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
     async openPalette() {
       await page.keyboard.press("Control+k");
       await page.getByRole("dialog").getByRole("combobox").and(page.locator(":focus")).waitFor();
+    },
+    async choose(item) {
+      await page.getByRole("button", { name: "More", exact: true }).click();
+      await page.getByRole("menuitem", { name: item }).click();
     },
     async restart() {
       await page.goto(`${platform.baseUrl}/dashboard/sandbox`);

@@ -7,7 +7,7 @@ import { useCall } from "../api/call.ts";
 import { nameOfEndpoint } from "../api/endpoints.ts";
 import { Action, DialogButton } from "../components/action.tsx";
 import { hrefOfId } from "../components/values.tsx";
-import { count, counted } from "../format.ts";
+import { counted } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryEach, retryLabel } from "./bulk.tsx";
 import { EnableDialog } from "./enable.tsx";
@@ -28,7 +28,7 @@ export function Remedy(props: {
   const { chain, finding, onDone, isOneOfSeveral = false } = props;
   const primary = isOneOfSeveral ? "" : "primary";
   const call = useCall();
-  if (finding?.code === "undelivered") return <RetryAll chain={chain} onDone={onDone} />;
+  if (finding?.code === "undelivered") return <RetryAll chain={chain} class={primary} onDone={onDone} />;
   const { verb, id, only, url, also = "" } = remedyOf(finding);
   const endpoint = chain.endpoints.get(id);
   const counts = chain.statistics?.endpoints.find((one) => one.endpoint === id);
@@ -126,15 +126,14 @@ export function Remedy(props: {
   }
 }
 
-/** Sends an event again to each endpoint that did not get it and is enabled, if there are several. */
-function RetryAll({ chain, onDone }: { chain: Chain; onDone: () => void }) {
+/** Sends an event again to each endpoint that did not get it and is enabled. */
+function RetryAll({ chain, class: name, onDone }: { chain: Chain; class: string; onDone: () => void }) {
   const open = decisiveDeliveries(chain.deliveries).filter(
     ({ endpoint, status }) => status !== "succeeded" && chain.endpoints.get(endpoint ?? "")?.status === "enabled",
   );
-  if (open.length < 2) return null;
-  return (
-    <RetryEach class="primary" deliveries={open} label={`Retry ${count(open.length)} deliveries`} onDone={onDone} />
-  );
+  if (open.length === 0) return null;
+  const label = `Retry ${counted(open.length, "delivery", "deliveries")}`;
+  return <RetryEach class={name} deliveries={open} label={label} onDone={onDone} />;
 }
 
 /** Next to a command that only shows what is wrong: sends the delivery again, or those of the endpoint. */

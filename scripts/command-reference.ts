@@ -23,7 +23,7 @@ for (const { name, load } of listed) {
 process.stdout.write(
   `${[
     "# Commands",
-    "Copy the examples as they are printed: `npx service-cli` runs the package in your project. `npx service-cli <command> --help` shows\nthe common flags of a command, and this reference all of them. Flags and JSON output are stable; the wording of other output is not.",
+    "Copy the examples as they are printed: `npx service-cli` runs the package in your project. `npx service-cli <command> --help` shows\nthe common flags of a command, and this reference all of them. Flags and JSON output are stable; the wording of other output is not. Names of resources\nwork in the singular, too (`order list`), and the verbs `ls`, `new`, `rm` and `show` are other names of `list`, `create`, `delete` and `get`.",
     ...[...new Set(listed.map(({ group }) => group))].map((group) => {
       const commands = listed.filter((command) => command.group === group);
       const entries = commands.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`);

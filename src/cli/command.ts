@@ -3,6 +3,7 @@ import type { Context } from "./context.ts";
 import { UsageError } from "./errors.ts";
 import { dryRunOption } from "./global-options.ts";
 import type { FieldNames } from "./terminal/view.ts";
+import { commentedExample } from "./terminal/wrap.ts";
 import { listed } from "../contract/words.ts";
 
 /** A command: its texts for help, completion and the docs, and its implementation. */
@@ -202,7 +203,7 @@ async function provideRequired(command: ParsedCommand, flags: readonly Flag[], c
   const names = missing.map((flag) => optionOf(flag).long!);
   if (!context.interactive) {
     throw new UsageError(`${listed(names, "and")} ${names.length === 1 ? "is" : "are"} required`, {
-      hint: `See \`${pathOf(command)} --help\`.`,
+      hint: `${exampleOf(command)}See \`${pathOf(command)} --help\`.`,
     });
   }
   const { askForFlag } = await import("./ask.ts");
@@ -210,6 +211,12 @@ async function provideRequired(command: ParsedCommand, flags: readonly Flag[], c
     const option = optionOf(flag);
     command.setOptionValueWithSource(option.attributeName(), await askForFlag(flag, option, context), "prompt");
   }
+}
+
+/** Returns the first example of a command as a line of a hint; an empty text without one. */
+export function exampleOf(command: Command): string {
+  const [example] = definitionOf(command)?.examples ?? [];
+  return example === undefined ? "" : `For example: ${commentedExample(example).typed}\n`;
 }
 
 /** Returns a command with its parents: `service customers list`. */
@@ -243,5 +250,6 @@ export function optionOf(flag: Flag): Option {
   // Commander's variadic flags would also swallow the positional arguments that follow.
   if (collect !== undefined) option.argParser(collect as Collect);
   if (conflicts !== undefined) option.conflicts(conflicts);
+  Object.assign(option, { isRequired: flag.required === true });
   return standard === undefined ? option : option.default(standard, defaultText);
 }

@@ -122,6 +122,7 @@ function assertSendable(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new UserError("The API key contains invalid characters", {
     hint: "Copy the whole key again, without quotes or spaces.",
+    exitCode: EXIT_CODES.notSignedIn,
     code: "malformed_key",
   });
 }

@@ -236,9 +236,12 @@ export class Context {
   /**
    * Returns the credential of a connection, which renews itself if it can expire. Throws NotSignedInError without one.
    */
-  credentialsOf(connection: Connection): string | CredentialSource {
-    const { profile, environment } = connection;
-    const { value } = requireCredential(connection, this);
+  async credentialsOf(connection: Connection): Promise<string | CredentialSource> {
+    const { profile, environment, baseUrl, credential } = connection;
+    const isMissing = credential === undefined && !connection.isOfOther;
+    const hasNoPlatform =
+      isMissing && (await (await import("../network/port-probe.ts")).isDown(new URL(baseUrl.value)));
+    const { value } = requireCredential(connection, this, hasNoPlatform);
     return credentialSource(this, value, { profile: profile.value, environment });
   }
 
@@ -281,7 +284,7 @@ export class Context {
 
   async #openClient(): Promise<Client> {
     const connection = await this.connection();
-    const client = await this.clientFor(connection.baseUrl.value, this.credentialsOf(connection));
+    const client = await this.clientFor(connection.baseUrl.value, await this.credentialsOf(connection));
     return {
       baseUrl: client.baseUrl,
       request: (call) =>

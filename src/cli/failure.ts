@@ -62,14 +62,16 @@ function apiFailure(error: ApiError): Failure {
   // The platform's message describes the first field and counts the others, which follow here.
   const isSaid = first !== undefined && first.pointer !== "" && error.message.includes(first.detail);
   const fields = (isSaid || first === undefined ? others : [first, ...others]).map(describe);
+  const hint = hintFor(error);
+  const exitCode =
+    error.status === 400 && !error.code.startsWith("invalid_") ? EXIT_CODES.failed : apiExitCode(error.status);
   const about = error.requestId === "" ? [] : [`${error.status} ${error.code}, request ${error.requestId}`];
   return {
     message: isSaid ? describe(first) : error.message,
     details: [...fields, ...about],
-    hint: hintFor(error),
-    exitCode:
-      error.status === 400 && !error.code.startsWith("invalid_") ? EXIT_CODES.failed : apiExitCode(error.status),
-    problem: error.problem,
+    hint,
+    exitCode,
+    problem: { ...error.problem, hint, exit_code: exitCode },
   };
 }
 
@@ -84,7 +86,7 @@ export function apiExitCode(status: number): ExitCode {
 
 function hintFor({ status, code, attempts, retryAfter, problem, hint, message, errors }: ApiError): string | undefined {
   if (errors.some(({ detail }) => detail.includes("--allow-private-targets"))) {
-    return "To receive events on this machine instead: service listen --forward-to localhost:3000";
+    return "To receive events on this machine instead: service listen --forward-to localhost:3000\nTo allow it: service serve --allow-private-targets, or platform.private_targets in service.yaml";
   }
   const [, fault] = /^The fault (flt_\w+) /.exec(message) ?? [];
   if (fault !== undefined) return shellCommand`To remove the fault: service faults remove ${fault}`;

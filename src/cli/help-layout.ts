@@ -3,6 +3,7 @@ import type { Argument, Command, Help, Option } from "commander";
 import { COMMAND_GUIDES } from "./command-guides.ts";
 import { definitionOf, fieldNamesOf, optionOf, pathOf } from "./command.ts";
 import type { Styles } from "./terminal/styles.ts";
+import { listed } from "../contract/words.ts";
 import { commentedExample, exampleLines, wrapWords } from "./terminal/wrap.ts";
 
 const MIN_DESCRIPTION_WIDTH = 28;
@@ -159,20 +160,31 @@ export function descriptionOf({
   argChoices,
   defaultValue,
   defaultValueDescription,
-}: Argument | Option): string {
+  isRequired = false,
+}: (Argument | Option) & { isRequired?: boolean }): string {
   const isShown = typeof defaultValue !== "boolean" && !(Array.isArray(defaultValue) && defaultValue.length === 0);
   const notes = [
+    ...(isRequired ? ["required"] : []),
     ...(argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`]),
     ...(defaultValue === undefined || !isShown ? [] : [`default: ${defaultValueDescription ?? String(defaultValue)}`]),
   ];
   return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
 }
 
+export const HELP_TOPICS: readonly string[] = [
+  "authentication",
+  "environment",
+  "exit-codes",
+  "formatting",
+  "project-file",
+  "webhooks",
+];
+
 function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {
     return [
       "For help on a command: service help <command>",
-      "Topics: service help authentication, environment, exit-codes, formatting, project-file or webhooks",
+      `Topics: service help ${listed(HELP_TOPICS, "or")}`,
       "Guides: service open docs. API reference: service open api",
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",

@@ -13,7 +13,7 @@ const AMOUNT = {
 const CURRENCY = {
   type: "currency",
   label: "Currency",
-  about: "Currency code (ISO 4217) in capitals, such as EUR",
+  about: "Currency code (ISO 4217), such as EUR; the API takes capitals only",
   required: true,
   inList: true,
   examples: ["EUR"],

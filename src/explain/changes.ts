@@ -75,7 +75,7 @@ export function disabledAt(event: Event, chain: Chain): WebhookEndpoint[] {
 const MAX_NAMED = 3;
 
 /**
- * Returns which endpoints an event was not meant for: `Not subscribed: Mailer. Created later: Ledger`; undefined if it
+ * Returns which endpoints an event was not meant for: `Not subscribed: Mailer. Created after the event: Ledger`; undefined if it
  * was for all of them, or for none.
  */
 export function notMeantFor(chain: Chain): string | undefined {
@@ -85,17 +85,19 @@ export function notMeantFor(chain: Chain): string | undefined {
   const missed = { type: event.type, time: timeOfId(event.id) };
   const reasonOf = (endpoint: WebhookEndpoint) => {
     if (listed.some((delivery) => delivery.endpoint === endpoint.id)) return undefined;
-    if (timeOfId(endpoint.id) > missed.time) return "Created later";
+    if (timeOfId(endpoint.id) > missed.time) return "Created after the event";
     if (!matchesSubscriptions(endpoint.events, event.type)) return "Not subscribed";
-    return obstacleAt(endpoint, missed, chain)?.why === "not subscribed" ? "Subscribed later" : undefined;
+    return obstacleAt(endpoint, missed, chain)?.why === "not subscribed" ? "Subscribed after the event" : undefined;
   };
   const all = [...endpoints.values()].filter((endpoint) => endpoint !== undefined);
-  const parts = (["Not subscribed", "Subscribed later", "Created later"] as const).flatMap((reason) => {
-    const own = all.filter((endpoint) => reasonOf(endpoint) === reason);
-    if (own.length === 0) return [];
-    const names = own.map((endpoint) => receiverOfEndpoint(endpoint).name).join(", ");
-    return `${reason}: ${own.length > MAX_NAMED ? counted(own.length, "endpoint") : names}`;
-  });
+  const parts = (["Not subscribed", "Subscribed after the event", "Created after the event"] as const).flatMap(
+    (reason) => {
+      const own = all.filter((endpoint) => reasonOf(endpoint) === reason);
+      if (own.length === 0) return [];
+      const names = own.map((endpoint) => receiverOfEndpoint(endpoint).name).join(", ");
+      return `${reason}: ${own.length > MAX_NAMED ? counted(own.length, "endpoint") : names}`;
+    },
+  );
   return parts.length === 0 ? undefined : parts.join(". ");
 }
 

@@ -168,12 +168,12 @@ function textOfPage(html: string): string {
   return title.trim() === "" ? html.replaceAll(/<[^<>]*>/g, " ") : title;
 }
 
-/** Returns the beginning of a body in one line, quoted unless it contains quotes itself; empty without one. */
+/** Returns the beginning of a body in one line, quoted unless it is JSON or contains quotes itself; empty without one. */
 export function quoted(body: string | null): string {
   const whole = body ?? "";
   const text = isPage(whole) ? textOfPage(whole) : (problemDetail(whole) ?? whole);
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line === "") return "";
   const start = line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE)}…` : line;
-  return line.includes('"') ? start : `"${start}"`;
+  return /^[{[]|"/.test(line) ? start : `"${start}"`;
 }

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket, type TcpSocketConnectOpts } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import { parseUrl } from "./parse-url.ts";
 
 /**
  * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. The
@@ -42,6 +43,17 @@ export function isLoopback(hostname: string): boolean {
   const host = withoutBrackets(hostname).toLowerCase();
   const address = host.replace(/^::ffff:/, "");
   return isLocalhost(host) || host === "::1" || /^127(\.\d{1,3}){3}$/.test(address);
+}
+
+/** Returns true for two URLs of one platform, which has several names on this machine: `localhost`, `127.0.0.1`. */
+export function isSamePlatform(first: string, second: string): boolean {
+  const named = (text: string): string => {
+    const url = parseUrl(text);
+    if (url === undefined) return text;
+    if (isLoopback(url.hostname)) url.hostname = "localhost";
+    return url.href.replace(/\/$/, "");
+  };
+  return named(first) === named(second);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { type Clock, systemClock } from "./clock.ts";
+import { addressOf, isLoopback } from "./connect-options.ts";
 import { isOutOfDescriptors } from "./failures.ts";
 
 /**
@@ -22,4 +23,11 @@ export function acceptsConnections(
     socket.once("connect", () => end(true));
     socket.once("error", (error) => end(isOutOfDescriptors(error) ? undefined : false));
   });
+}
+
+const PROBE_MS = 500;
+
+/** Returns true if no program listens at a URL, which is known of this machine only. */
+export async function isDown(url: URL): Promise<boolean> {
+  return isLoopback(url.hostname) && (await acceptsConnections(addressOf(url), PROBE_MS)) === false;
 }

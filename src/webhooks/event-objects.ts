@@ -28,7 +28,7 @@ export interface Order {
   object: "order";
   /** Amount in the currency's minor unit: 1999 is 19.99 EUR. */
   amount: number;
-  /** Currency code (ISO 4217) in capitals, such as EUR. */
+  /** Currency code (ISO 4217), such as EUR; the API takes capitals only. */
   currency: string;
   /** Current status. */
   status: "pending" | "completed" | "canceled";
@@ -50,7 +50,7 @@ export interface Payment {
   object: "payment";
   /** Amount in the currency's minor unit: 1999 is 19.99 EUR. */
   amount: number;
-  /** Currency code (ISO 4217) in capitals, such as EUR. */
+  /** Currency code (ISO 4217), such as EUR; the API takes capitals only. */
   currency: string;
   /** Current status. */
   status: "pending" | "succeeded" | "failed";

@@ -70,7 +70,7 @@ describe("values", () => {
 
   it.each(["ключ", "sk_sandbox_\u007f", "a b"])("rejects an impossible API key: %j", async (key) => {
     const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_API_KEY: key } });
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("invalid characters")]);
+    expect([exitCode, stderr]).toEqual([4, expect.stringContaining("invalid characters")]);
     expect(stderr).not.toContain(key);
   });
 
@@ -112,7 +112,7 @@ describe("streams", () => {
     const { exitCode, stderr } = await runCli(["login", "--api-key-stdin", "--base-url", on.platform.baseUrl], {
       input: Buffer.alloc(3_000_000),
     });
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("Incomplete or mistyped API key")]);
+    expect([exitCode, stderr]).toEqual([4, expect.stringContaining("Incomplete or mistyped API key")]);
     expect(stderr.length).toBeLessThan(1000);
   });
 });

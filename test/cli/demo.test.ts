@@ -17,8 +17,12 @@ describe("service demo", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(records.slice(0, -1).map(({ step, ok }) => [step, ok])).toEqual(
-      ["Platform", "Receiver", "Sign in", "Customer", "Listen", "Trigger"].map((step) => [step, true]),
+      ["Platform", "Receiver", "Sign in", "Customer", "Listen", "Trigger", "Failure", "Why"].map((step) => [
+        step,
+        true,
+      ]),
     );
+    expect(records.at(-2)!["detail"]).toContain("our application responded with 500");
     expect(records.at(-1)).toMatchObject({
       event: "delivered",
       verified: true,

@@ -139,7 +139,7 @@ describe("--record and listen replay", () => {
 
   it("report missing arguments", async () => {
     const missing = await runCli(["listen", "replay", "/nowhere.ndjson", "-f", "1", "--secret", "whsec_x"]);
-    expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("file not found") });
+    expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("does not exist") });
     expect(missing.stderr).not.toContain("Summary");
     const nowhere = await runCli(["listen", "replay", "x.ndjson", "--secret", "whsec_x"]);
     expect(nowhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--forward-to") });

@@ -27,6 +27,21 @@ async function openTab(from: Iterable<[string, string]> = on.user.cookies): Prom
 const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
 describe("service login in a browser", () => {
+  it("takes localhost for the platform on this machine that calls itself 127.0.0.1", async () => {
+    const dir = createConfigDir();
+    const named = on.platform.baseUrl.replace("127.0.0.1", "localhost");
+    const login = await begin(["--base-url", named], dir);
+    expect(login.announcement.authorization_url).toMatch(on.platform.baseUrl);
+    await finish(login);
+    const env = { SERVICE_CONFIG_DIR: dir };
+    expect(await runCli(["orders", "list"], { env })).toMatchObject({ exitCode: 0 });
+    // Signing in by its other name replaces the session.
+    await finish(await begin([], dir));
+    expect(JSON.parse(readFileSync(join(dir, "config.json"), "utf8")).profiles.default.base_url).toBe(
+      on.platform.baseUrl,
+    );
+  });
+
   itInBrowser("signs in with one click on Allow, and shows no code on the final page", async () => {
     const dir = createConfigDir();
     const login = await begin([], dir);

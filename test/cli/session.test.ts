@@ -114,7 +114,7 @@ describe("service login --api-key-stdin", () => {
     const dir = createConfigDir();
     const args = ["login", "--api-key-stdin", "--base-url", server.url];
     const { exitCode, stderr } = await terminalOf(dir)(args, {}, spoil(platform.sandboxKey));
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(4);
     expect(stderr).toContain("Incomplete or mistyped API key");
     expect(server.requests).toEqual([]);
     expect(existsSync(join(dir, "config.json"))).toBe(false);
@@ -197,7 +197,7 @@ describe("service whoami", () => {
       exitCode: 4,
       stdout: "",
       stderr: expect.stringMatching(
-        /^Error: Not signed in: profile "default" .*\nFor a platform in this folder, run `service dev init`, then `service dev`\.\nSign in with `service login`, or set SERVICE_API_KEY\.\n$/,
+        /^Error: Not signed in: profile "default" .*\n(No platform listens at http:\/\/127\.0\.0\.1:4010, so start one first\.\n)?For a platform in this folder, run `service dev init`, then `service dev`\. For one without a project, run `service serve`\.\nSign in with `service login`, or set SERVICE_API_KEY\.\n$/,
       ),
     });
   });
@@ -276,7 +276,7 @@ describe("the environment of a key", () => {
   it("rejects a key that contains a line break", async () => {
     const env = { SERVICE_API_KEY: "sk_sandbox_a\nb", SERVICE_BASE_URL: platform.baseUrl };
     expect(await terminalOf(createConfigDir())(["whoami"], env)).toMatchObject({
-      exitCode: 1,
+      exitCode: 4,
       stderr: expect.stringContaining("The API key contains invalid characters"),
     });
   });

@@ -322,7 +322,7 @@ describe("service why", () => {
     const rejection = async () => (await request("POST", "/v1/customers", {})).headers.get("request-id")!;
     const first = await rejection();
     await expect.poll(async () => (await explained())?.id).toBe(first);
-    expect(await onTerminal()).toMatch(/^Newest failure: POST \/v1\/customers 400 invalid_request$/m);
+    expect(await onTerminal()).toContain(`Newest failure: ${first}`);
     // The command that reads has reported its error.
     await service(["customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd"], { env });
     await request("POST", "/v1/customers", { email: "later@example.com" });
@@ -330,7 +330,7 @@ describe("service why", () => {
     expect(event?.cause).toBe("no_receiver");
     const second = await rejection();
     await expect.poll(async () => (await explained())?.id).toBe(second);
-    expect(await onTerminal()).toContain(`400 invalid_request. Before it: service why ${event?.id}`);
+    expect(await onTerminal()).toContain(`Newest failure: ${second}. Before it: service why ${event?.id}`);
   });
 
   it("explains a failed delivery without an ID rather than an ID mistyped later", async () => {

@@ -356,7 +356,7 @@ it("the page of an event shows each receiver that did not get it: its state, the
   const [event] = (await api("GET", "/v1/events?type=customer.created")).body.data;
   await createEndpoint("latecomer", `${receiver.url}/healthy`);
   await board.show(`sandbox/events/${event.id}`);
-  await page.getByText("Created later: latecomer.").waitFor();
+  await page.getByText("Created after the event: latecomer.").waitFor();
   const block = page.locator(".also section").filter({ has: page.getByRole("link", { name: "broken" }) });
   await block.getByRole("heading", { name: /^broken retrying/ }).waitFor();
   await block.getByText("broken responded with 500").waitFor();

@@ -183,7 +183,7 @@ describe("service why for an event", () => {
       const { findings } = JSON.parse(stdout) as Explanation;
       return findings.find(({ code }) => code === "not_subscribed")?.summary;
     };
-    const note = "Not subscribed: Mailer. Subscribed later: Ledger. Created later: Newcomer";
+    const note = "Not subscribed: Mailer. Subscribed after the event: Ledger. Created after the event: Newcomer";
     expect(await noteOf(event.id)).toBe(note);
     expect((await world.service(["why", event.id])).stdout).toContain(`\n\n${note}.\n`);
     for (let i = 0; i < 3; i++) await world.endpoint(`/more/${i}`, ["payment.*"]);

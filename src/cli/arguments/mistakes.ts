@@ -1,8 +1,9 @@
 import type { Command, CommanderError, Option } from "commander";
-import { pathOf } from "../command.ts";
+import { exampleOf, pathOf } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import type { ApiError } from "../../client/errors.ts";
 import { type Field, RESOURCES } from "../../contract/resources.ts";
+import { HELP_TOPICS } from "../help-layout.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
 import { shellWord } from "../../contract/shell-command.ts";
 import { capitalized } from "../../contract/words.ts";
@@ -35,6 +36,13 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   replay: ["events replay"],
   resend: ["events replay"],
   tail: ["events tail", "logs tail"],
+  ls: ["orders list", "events list"],
+  list: ["orders list", "events list"],
+  get: ["api GET"],
+  post: ["api POST"],
+  delete: ["api DELETE"],
+  test: ["trigger", "webhooks check"],
+  send: ["trigger", "webhooks send"],
   auth: ["login"],
   signup: ["login"],
   requests: ["logs"],
@@ -51,6 +59,9 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   "events create": ["trigger"],
   "events trigger": ["trigger"],
   "deliveries replay": ["deliveries retry", "events replay"],
+  "endpoints test": ["endpoints ping"],
+  "endpoints send": ["endpoints ping"],
+  "endpoints update --secret": ["endpoints rotate-secret"],
   "webhooks create": ["endpoints create"],
   "webhooks list": ["endpoints list"],
   "webhooks listen": ["listen"],
@@ -59,8 +70,13 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   "--status": ["--failed"],
   "--tail": ["logs tail", "events tail"],
   "--follow": ["logs tail", "events tail"],
-  "-d": ["-f", "--input"],
-  "--data": ["-f", "--input"],
+  "--failed": ["--status"],
+  "-d": ["-f", "--input", "--data", "--payload"],
+  "--data": ["-f", "--input", "--payload"],
+  "-L": ["--limit"],
+  "-o": ["--json"],
+  "--port": ["--forward-to"],
+  "--url": ["--forward-to"],
   "--timeout": ["--within"],
   "--within": ["--timeout"],
   "--output": ["--json"],
@@ -74,6 +90,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 function meaningsOf(name: string, command: Command): string[] {
   const inGroup = SYNONYMS[`${pathOf(command)} ${name}`.replace(/^\w+ /, "")];
   if (inGroup !== undefined && command.parent !== null) return [...inGroup];
+  if (command.parent === null && HELP_TOPICS.includes(name)) return [`help ${name}`];
   const options = optionsOf(command);
   const synonyms = (SYNONYMS[name] ?? []).filter((one) =>
     one.startsWith("-")
@@ -86,7 +103,19 @@ function meaningsOf(name: string, command: Command): string[] {
   if (!name.startsWith("-")) return nearest(name, commandNames(command));
   // Dashes occur in every flag, so they are not compared.
   const names = options.flatMap(({ long }) => long?.slice(2) ?? []);
-  return nearest(name.replace(/^--/, ""), names).map((long) => `--${long}`);
+  const typed = name.replace(/^--/, "");
+  const near = [...nearest(typed, names), ...names.filter((long) => long.endsWith(`-${typed}`))];
+  if (near.length > 0) return [...new Set(near)].map((long) => `--${long}`);
+  // What is a flag elsewhere may be a command, or a flag of `list`.
+  const { parent } = command;
+  const verbs =
+    parent === null
+      ? []
+      : nearest(typed, commandNames(parent))
+          .slice(0, 1)
+          .map((verb) => `${parent.name()} ${verb}`);
+  const hasFlag = (child: Command) => child.name() === "list" && child.options.some(({ long }) => long === name);
+  return command.commands.some(hasFlag) ? [`${command.name()} list ${name}`] : verbs;
 }
 
 const isField = (name: string): boolean =>
@@ -107,7 +136,8 @@ export function isHelpShown(error: CommanderError): boolean {
 export function usageErrorOf(error: CommanderError, program: Command, operands: readonly string[]): UsageError {
   const command = commandNamed(program, operands);
   const [, name] = /^error: unknown (?:command|option) '([^']+)'/.exec(error.message) ?? [];
-  const meant = name === undefined ? [] : meaningsOf(name, command);
+  const [, value = "", choices = ""] = / '([^']*)' is invalid.*Allowed choices are (.*)\.$/.exec(error.message) ?? [];
+  const meant = name === undefined ? nearest(value, choices.split(", ")) : meaningsOf(name, command);
   // What commander suggests may have nothing in common with what was typed.
   const suggestion = meant.length === 0 ? adviceOn(error, command) : `${didYouMean(meant)}\n`;
   const hint = `${suggestion}See \`${pathOf(command)} --help\`.`;
@@ -122,14 +152,22 @@ const FLAGS_OF_ARGUMENTS = [
   ["--query", "--query", "search"],
 ] as const;
 
-/** Returns which flag was meant by an argument that is one too many; an empty text if unknown. */
+/** Returns what to pass: a flag for an argument that is one too many, or a missing argument; an empty text if unknown. */
 function adviceOn(error: CommanderError, command: Command): string {
+  if (error.code === "commander.missingArgument") return wayToPass(command);
   const [argument = ""] = command.args.slice(command.registeredArguments.length);
   const has = (flag: string) => command.options.some(({ long }) => long === flag);
   const isMeant = (flag: string) => has(flag) && (flag !== "--field" || argument.includes("="));
   const [, flag, purpose] = FLAGS_OF_ARGUMENTS.find(([long]) => isMeant(long)) ?? [];
   if (error.code !== "commander.excessArguments" || flag === undefined) return "";
   return `To ${purpose}: ${flag} ${shellWord(argument)}\n`;
+}
+
+/** Returns how to find an ID, or else an example. */
+function wayToPass(command: Command): string {
+  const list = command.parent?.commands.find((sibling) => sibling.name() === "list");
+  const isId = command.registeredArguments[command.args.length]?.name() === "id";
+  return isId && list !== undefined ? `To list them: ${pathOf(list)}\n` : exampleOf(command);
 }
 
 /** The messages of commander, and what users read instead. */
@@ -144,7 +182,6 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
     (value = "", name = "", why = "") => wrongValue(name, value, why),
   ],
   [/^option '(.+)' argument missing$/, (flags = "") => `${longOf(flags)} needs a value`],
-  [/^missing required argument '(.+)'$/, (name) => `${name} is required`],
   [
     /^option '(.+)' cannot be used with option '(.+)'$/,
     (first = "", second = "") => `${longOf(first)} cannot be combined with ${longOf(second)}`,
@@ -154,6 +191,10 @@ const OWN_WORDS: readonly (readonly [RegExp, (...parts: string[]) => string])[] 
 function inOwnWords(error: CommanderError, command: Command): string {
   const message = error.message.replace(/^error: |\n\(Did you mean [^\n]+\)$/g, "");
   if (error.code === "commander.excessArguments") return excessOf(command);
+  if (error.code === "commander.missingArgument") {
+    const { description } = command.registeredArguments[command.args.length]!;
+    return `Pass the ${description.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
+  }
   const negative = /^unknown option '(-\d.*)'$/.exec(message)?.[1];
   if (negative !== undefined) {
     const [argument] = command.registeredArguments;
@@ -192,9 +233,11 @@ function excessOf(command: Command): string {
   return `Unexpected ${given.length === 1 ? "argument" : "arguments"} ${given.join(", ")}: \`${pathOf(command)}\` takes ${expected}`;
 }
 
+const FILE_ERRORS: ReadonlySet<string> = new Set(["input_file", "missing"]);
+
 /** Adds to a usage error without advice where to read about the command, unless only a file is wrong. */
 export function pointToHelp(error: unknown, command: Command): unknown {
-  if (!(error instanceof UsageError) || error.hint !== undefined || error.code === "input_file") return error;
+  if (!(error instanceof UsageError) || error.hint !== undefined || FILE_ERRORS.has(error.code)) return error;
   const { message, code } = error;
   return new UsageError(message, { hint: `See \`${pathOf(command)} --help\`.`, code, cause: error });
 }

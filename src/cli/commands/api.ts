@@ -25,7 +25,7 @@ export const command: CommandDefinition = {
   about: "Send an authenticated API request and print the response",
   usage: "[options] [method] <path>",
   args: [
-    { arg: "<method>", about: `${METHODS.join(", ")} (default: GET, or POST with a body)` },
+    { arg: "<method>", about: `Method: ${METHODS.join(", ")} (default: GET, or POST with a body)` },
     { arg: "[path]", about: "Path below the base URL, such as /v1/customers" },
   ],
   options: [
@@ -47,7 +47,7 @@ export const command: CommandDefinition = {
   ],
   run(context: Context, first: string, second: string | undefined, flags: Flags) {
     if (second === undefined && METHODS.some((method) => method === first.toUpperCase())) {
-      throw new UsageError("path is required", { hint: `For example: service api ${first} /v1/customers` });
+      throw new UsageError("Pass the path", { hint: `For example: service api ${first} /v1/customers` });
     }
     const hasBody = flags.input !== undefined || flags.field.length > 0;
     const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);

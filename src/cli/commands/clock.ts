@@ -70,7 +70,13 @@ export const command: CommandDefinition = {
     {
       name: "advance",
       about: "Advance the test clock; deliveries that fall due are attempted at their own times",
-      args: [{ arg: "<duration>", about: "Duration such as 30s, 10m, 6h or 3d", parse: duration(1, MAX_SECONDS) }],
+      args: [
+        {
+          arg: "<duration>",
+          about: "Duration to advance by, such as 30s, 10m, 6h or 3d",
+          parse: duration(1, MAX_SECONDS),
+        },
+      ],
       options: [IDEMPOTENCY_KEY],
       dryRun: true,
       fields: CLOCK_ADVANCE,
@@ -108,15 +114,25 @@ async function runAdvance(context: Context, seconds: number, { idempotencyKey }:
   if (body.failed > 0) output.note(`\nList the deliveries that are retried or have failed:\n${FAILURES}`);
 }
 
+const QUIET_MILLISECONDS = 10_000;
+
 /** Resolves once the advance is over or was canceled. */
 async function moveClock(context: Context, seconds: number, idempotencyKey: string | undefined): Promise<TestClock> {
   const body = { seconds } satisfies TestClockAdvance;
   const path = `${CLOCK_PATH}/advance`;
+  const { output, stderr } = context;
+  let saidAt = context.now();
   let clock = await context.request<TestClock>({ method: "POST", path, body, idempotencyKey });
   while (clock.status === "advancing") {
     const { now, target, attempts, remaining } = clock;
     const left = counted(remaining, "delivery", "deliveries");
-    context.output.spinner.update(`${now} of ${target}: ${counted(attempts, "attempt")}, ${left} remaining`);
+    const progress = `${now} of ${target}: ${counted(attempts, "attempt")}, ${left} remaining`;
+    output.spinner.update(progress);
+    // A log shows that a long advance is not stuck.
+    if (!stderr.isTTY && context.now() - saidAt >= QUIET_MILLISECONDS) {
+      output.notice(progress);
+      saidAt = context.now();
+    }
     await context.sleep(POLL_MILLISECONDS);
     clock = await context.request<TestClock>({ method: "GET", path: CLOCK_PATH });
   }

@@ -22,7 +22,7 @@ command itself: npm install --global service-cli`,
   run({ stdout, env }: Context, named: Shell | undefined) {
     const own = basename(env["SHELL"] ?? "");
     const shell = named ?? SHELLS.find((known) => known === own);
-    if (shell === undefined) throw new UsageError(`shell is required: ${SHELLS.join(", ")}`);
+    if (shell === undefined) throw new UsageError(`Pass the shell: ${SHELLS.join(", ")}`);
     // If it was called as `service-cli`, `service` may be another program: several Linux distributions have one.
     const names = basename(process.argv[1] ?? "").startsWith(PACKAGE) ? [PACKAGE] : ["service", PACKAGE];
     stdout.write(`${SCRIPTS[shell](names)}\n`);

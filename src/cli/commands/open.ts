@@ -5,8 +5,8 @@ import type { Context } from "../context.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
 import { UsageError } from "../errors.ts";
 import { guidePath } from "../help-layout.ts";
-import { addressOf, isLoopback } from "../../network/connect-options.ts";
 import { resolveTarget, startHint } from "../settings/connection.ts";
+import { isDown } from "../../network/port-probe.ts";
 import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import type { Environment } from "../../contract/environments.ts";
 
@@ -57,7 +57,7 @@ function assertGuide(page: Page, guide: string): void {
   if (page === "docs" && guides().includes(name)) return;
   const near = nearest(name, guides());
   throw new UsageError(`There is no guide "${name}"`, {
-    hint: page === "docs" && near.length > 0 ? didYouMean(near) : "To list the guides: service open docs",
+    hint: page === "docs" && near.length > 0 ? didYouMean(near) : `Guides: ${guides().join(", ")}`,
   });
 }
 
@@ -91,13 +91,4 @@ async function runOpen(
   if (opened) output.note("Opened in your browser.");
   else if (browser)
     output.note(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}. Open the URL yourself.`);
-}
-
-const PROBE_MS = 500;
-
-/** Returns true if no platform listens there, which is known of this machine only. */
-async function isDown(url: URL): Promise<boolean> {
-  if (!isLoopback(url.hostname)) return false;
-  const { acceptsConnections } = await import("../../network/port-probe.ts");
-  return (await acceptsConnections(addressOf(url), PROBE_MS)) === false;
 }

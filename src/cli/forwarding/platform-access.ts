@@ -25,7 +25,7 @@ export async function accessPlatform(context: Context) {
   const connection = await context.connection();
   const { profile, credential } = connection;
   const baseUrl = parseBaseUrl(connection.baseUrl.value, { insecure: context.globals.insecure });
-  const source = context.credentialsOf(connection);
+  const source = await context.credentialsOf(connection);
   const isStored = credential?.source === "profile";
   return {
     baseUrl,

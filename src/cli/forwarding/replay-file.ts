@@ -98,7 +98,8 @@ async function* readRecording(file: string, context: Context): AsyncGenerator<Re
     if (context.signal.aborted) return;
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
-    throw new UsageError(`Cannot read ${file}: ${code === "ENOENT" ? "file not found" : code}`, {
+    throw new UsageError(code === "ENOENT" ? `${file} does not exist` : `Cannot read ${file} (${code})`, {
+      code: "input_file",
       cause: error,
     });
   }

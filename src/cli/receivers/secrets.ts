@@ -21,10 +21,10 @@ export interface SecretFlags {
 /**
  * A secret may be given twice while it is rotated. Only the flag with the secret itself is visible in the process list.
  */
-export const SECRET_FLAGS = secretFlags(`default: ${SECRET_VARIABLE}`);
+export const SECRET_FLAGS = secretFlags(`default: the secret in $${SECRET_VARIABLE}`);
 
 /** The same for `secretsIfNamed`. */
-export const OPTIONAL_SECRET_FLAGS = secretFlags(`default with --scheme: ${SECRET_VARIABLE}`);
+export const OPTIONAL_SECRET_FLAGS = secretFlags(`default with --scheme: the secret in $${SECRET_VARIABLE}`);
 
 function secretFlags(standard: string): readonly Flag[] {
   return [

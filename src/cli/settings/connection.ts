@@ -1,3 +1,4 @@
+import { isSamePlatform } from "../../network/connect-options.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../contract/environments.ts";
@@ -162,10 +163,14 @@ export function resolveProfileName(
   return name;
 }
 
-/** Returns the credential of a connection, or throws an error that says where it was looked for and how to get one. */
+/**
+ * Returns the credential of a connection, or throws an error that says where it was looked for and how to get one. With
+ * `hasNoPlatform`, nothing listens at its URL.
+ */
 export function requireCredential(
   { credential, isOfOther, profile, environment, baseUrl }: Connection,
   settings: Pick<TargetSources, "env"> & { readonly settingsDirectory: string },
+  hasNoPlatform: boolean,
 ): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
   const login = loginCommand({ profile: profile.value, environment, baseUrl });
@@ -185,8 +190,10 @@ export function requireCredential(
     baseUrl.source === "project"
       ? "Start the platform with `service dev`, which creates a key.\n"
       : baseUrl.source === "default"
-        ? "For a platform in this folder, run `service dev init`, then `service dev`.\n"
-        : "";
+        ? `${hasNoPlatform ? `No platform listens at ${baseUrl.value}, so start one first.\n` : ""}For a platform in this folder, run \`service dev init\`, then \`service dev\`. For one without a project, run \`service serve\`.\n`
+        : hasNoPlatform
+          ? `No platform listens at ${baseUrl.value}. ${startHint({ baseUrl })}.\n`
+          : "";
   throw new NotSignedInError(
     `Not signed in: profile "${profile.value}" has no credential${where} in ${settings.settingsDirectory}`,
     keyFile === undefined
@@ -200,7 +207,7 @@ function defaultKeysAt(baseUrl: string, env: TargetSources["env"]): string | und
   try {
     const file = `${join(dataDirectory(env), "platform.db")}.credentials`;
     const { base_url: served } = JSON.parse(readFileSync(file, "utf8")) as { base_url?: unknown };
-    return served === baseUrl ? file : undefined;
+    return isSamePlatform(String(served), baseUrl) ? file : undefined;
   } catch {
     return undefined;
   }

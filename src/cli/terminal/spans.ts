@@ -1,6 +1,7 @@
 import stringWidth from "string-width";
 import { printable } from "./printable.ts";
 import type { Span } from "./styles.ts";
+import { BREAK } from "./wrap.ts";
 
 const ASCII = /^[\u0020-\u007e]*$/;
 const segmenter = new Intl.Segmenter();
@@ -107,7 +108,7 @@ export function wrapLine(spans: readonly Span[], width: number, indent = 0): Spa
   return [...lines, line];
 }
 
-const WORD_STARTS = /(?<= )(?! )/;
+const WORD_STARTS = new RegExp(`(?<=${BREAK.source})(?! )`);
 
 /**
  * Breaks a line with sequences for styles between words, or within a word that fits no line. Styles continue on the next

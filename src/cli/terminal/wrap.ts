@@ -1,6 +1,9 @@
+/** Where text may be broken: not between a number and its unit. */
+export const BREAK = / (?<!\d (?=(?:ms|s|min|h|d|KB|MB|KiB|MiB)\b))/;
+
 /** Breaks text between words so that lines fit a width. A longer word is on a line of its own. */
 export function wrapWords(text: string, width: number): string[] {
-  return wrap(text.split(" "), width);
+  return wrap(text.split(BREAK), width);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isSamePlatform } from "../../network/connect-options.ts";
 import { parseUrl } from "../../network/parse-url.ts";
 import * as openid from "openid-client";
 import { AuthorizationError, NetworkError } from "../errors.ts";
@@ -27,10 +28,14 @@ const USED_ENDPOINTS = [
 ] as const;
 
 /**
- * Reads the server's metadata (RFC 8414). Rejects with NetworkError if there is no response and with AuthorizationError
+ * Reads the server's metadata (RFC 8414), at the address that it names if that is another name of the same port of this
+ * machine. Rejects with NetworkError if there is no response and with AuthorizationError
  * if it is not metadata, names another issuer, or an endpoint of another origin: codes and tokens are for one origin.
  */
-export async function discoverAuthorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
+export async function discoverAuthorizationServer(
+  options: AuthorizationServerOptions,
+  isNamed = false,
+): Promise<AuthorizationServer> {
   const { issuer, clientId, signal } = options;
   let config: openid.Configuration;
   try {
@@ -42,6 +47,10 @@ export async function discoverAuthorizationServer(options: AuthorizationServerOp
       ...(issuer.protocol === "http:" ? { execute: [openid.allowInsecureRequests] } : {}),
     });
   } catch (error) {
+    const own = issuerIn(error);
+    if (!isNamed && own !== undefined && isSamePlatform(own, issuer.href)) {
+      return await discoverAuthorizationServer({ ...options, issuer: new URL(own) }, true);
+    }
     throw authorizationErrorOf(error, issuer, signal);
   }
   const metadata = config.serverMetadata();
@@ -112,8 +121,9 @@ export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortS
   if (known !== undefined) return known;
   const own = issuerIn(error);
   if (own !== undefined) {
-    return new AuthorizationError("other_issuer", `${issuer.host} names another issuer: ${own.slice(0, 200)}`, {
-      hint: `If you trust it, use --auth-url ${own.slice(0, 200)}`,
+    const shown = own.slice(0, 200);
+    return new AuthorizationError("other_issuer", `The platform at ${issuer.host} signs users in at ${shown}`, {
+      hint: `If you trust that address, pass --auth-url ${shown}`,
     });
   }
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) {

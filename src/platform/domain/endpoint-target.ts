@@ -32,9 +32,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
     const schemes = rules.allowHttp ? "https:// or http://" : "https://";
     const help =
-      url.protocol === "http:"
-        ? "; http works in sandboxes of platforms with --allow-private-targets (platform.private_targets in service.yaml)"
-        : "";
+      url.protocol === "http:" ? "; a platform started with --allow-private-targets accepts http in sandboxes" : "";
     return wrong("not_https", `must begin with ${schemes}${help}`);
   }
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {

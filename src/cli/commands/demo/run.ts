@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Context } from "../../context.ts";
+import type { Explanation } from "../../explanation.ts";
 import { InterruptedError, isCtrlC, orAborted, SilentExit, UserError } from "../../errors.ts";
 import { offerDriver } from "../../database/driver.ts";
 import { killWithThisProcess, type ProcessGroup, startCommand } from "../../process/process-group.ts";
@@ -99,7 +100,26 @@ async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: str
     const arriving = receiver.received("order.completed");
     await start(stage, ["trigger", "order.completed", "--json"]).succeeded;
     const received = await arriving;
-    return { detail: `${received.id} received; signature verified`, value: received };
+    return { detail: `${received.id} received; signature verified; responded with 204`, value: received };
+  });
+
+  const failed = await step(stage, "Failure", "service trigger payment.failed", async () => {
+    const rejection = receiver.rejectNext("payment.failed");
+    await start(stage, ["trigger", "payment.failed", "--json"]).succeeded;
+    const { id } = await rejection;
+    return { detail: `${id} received; the receiver responds with 500, as an application with a bug would`, value: id };
+  });
+
+  await step(stage, "Why", "service why", async () => {
+    for (;;) {
+      const why = start(stage, ["why", failed, "--json"]);
+      const { findings } = (await why.printed("object", "explanation")) as unknown as Pick<Explanation, "findings">;
+      await why.succeeded;
+      const { code, summary, evidence } = findings[0]!;
+      // The listener reports the response in a moment.
+      if (code !== "receiver_error") continue;
+      return { detail: [summary, evidence].filter(Boolean).join("\n"), value: undefined };
+    }
   });
   reporter.delivered(event);
   return { baseUrl, signInUrl: text(platform, "sign_in_url") };
@@ -194,9 +214,7 @@ function humanReporter({ output, stdout }: Context) {
       return (ok: boolean, detail: string) =>
         output.line(`${indent}${ok ? styles.good("✓") : styles.bad("✗")} ${words(detail)}\n`);
     },
-    delivered(event: WebhookEvent) {
-      const json = JSON.stringify(event, null, 2).replaceAll("\n", `\n${indent}`);
-      output.line(`${indent}${styles.dim(json)}\n`);
+    delivered(_event: WebhookEvent) {
       output.line(`${styles.good("✓")} ${styles.strong("Every step succeeded.")}`);
     },
     stayOpen({ baseUrl, signInUrl, folder }: { baseUrl: string; signInUrl: string; folder: string }) {
@@ -223,7 +241,14 @@ function humanReporter({ output, stdout }: Context) {
 async function startReceiver(secret: () => string) {
   const events: WebhookEvent[] = [];
   let onEvent = (_event?: WebhookEvent): void => {};
+  let reject: ((event: WebhookEvent) => void) | undefined;
+  let rejectedType: string | undefined;
   const receive = nodeWebhook({ secrets: () => secret() }, (event, _request, response) => {
+    if (event.type === rejectedType) {
+      rejectedType = undefined;
+      response.writeHead(500).end("TypeError: payment.amount is not a number");
+      return reject?.(event);
+    }
     events.push(event);
     onEvent(event);
     response.writeHead(204).end();
@@ -241,6 +266,11 @@ async function startReceiver(secret: () => string) {
           if (event !== undefined) resolve(event);
         };
         onEvent();
+      }),
+    /** Responds once with 500 to the type. Resolves with the event. */
+    rejectNext: (type: string) =>
+      new Promise<WebhookEvent>((resolve) => {
+        [rejectedType, reject] = [type, resolve];
       }),
     /** Calls back with every verified event from now on. */
     follow(notify: (event: WebhookEvent) => void): void {

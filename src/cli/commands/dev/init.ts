@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { shellCommand } from "../../../contract/shell-command.ts";
+import { listed } from "../../../contract/words.ts";
 import { createFolder } from "../../../files/folders.ts";
 import { replaceDurably } from "../../../files/replace.ts";
 import { parseTarget } from "../../../relay/targets.ts";
@@ -82,6 +83,12 @@ async function askProject(flags: InitFlags, context: Context): Promise<Project> 
     const question = { message, flag: `${flag} or --yes`, default: standard, problemOf: trimmed };
     return (await context.prompts.text(question)).trim();
   };
+  const { forwardTo, run: command, writeEnv } = flags;
+  const unanswered = { "--forward-to": forwardTo, "--run": command, "--write-env": writeEnv };
+  const missing = Object.entries(unanswered).flatMap(([name, value]) => (value === undefined ? name : []));
+  if (missing.length > 0 && !flags.yes && !context.interactive) {
+    throw new UsageError(`Pass ${listed(missing, "and")}, or --yes for the defaults`);
+  }
   const platform = flags.url ?? flags.port ?? AUTO;
   const to = await ask(
     flags.forwardTo,
@@ -129,7 +136,7 @@ function scriptOf(cwd: string): string {
 
 /** The file contains an API key. Returns true if it was added. */
 function ignoreEnvFile({ env }: Project, cwd: string): boolean {
-  if (env?.file === undefined || !existsSync(join(cwd, ".git"))) return false;
+  if (env?.file === undefined) return false;
   const path = join(cwd, ".gitignore");
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
   const names = new Set(text.split(/\r?\n/).map((line) => line.trim().replace(/^\//, "")));

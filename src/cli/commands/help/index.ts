@@ -45,7 +45,7 @@ SERVICE_MASTER_KEY  Key that encrypts the stored secrets
 Conventions of other programs:
 CI  Disables animations, prompts, the browser and update notices
 NO_COLOR  Disables color; takes precedence over FORCE_COLOR
-FORCE_COLOR  Enables color in a pipe
+FORCE_COLOR  Enables color in a pipe, of text; its tables stay plain
 TERM=dumb  Disables color and animations
 HTTPS_PROXY, HTTP_PROXY, NO_PROXY  Proxy, and hosts to reach without it
 NODE_EXTRA_CA_CERTS  File of additional certificate authorities to trust
@@ -89,8 +89,8 @@ ${PROJECT_SETTINGS.join("\n")}
     guide: "errors",
     text: `
 0  Success
-1  Failure: the platform returned another error, or the command failed. If
-      requests had succeeded before, the error has their IDs
+1  Failure: the platform returned another error, or the command or its --jq
+      failed. If requests had succeeded before, the error has their IDs
 2  Usage error: invalid flag, argument, value or combination, also if the
       platform finds it (400), or no valid service.yaml where one is needed
 3  Not found (404), or no profile of this name

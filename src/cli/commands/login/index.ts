@@ -3,7 +3,7 @@ import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
 import type { LoginFlags } from "./run.ts";
 import { type CommandDefinition, flag } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { UsageError, UserError } from "../../errors.ts";
+import { EXIT_CODES, UsageError, UserError } from "../../errors.ts";
 import { identityView } from "../../resource/identity-view.ts";
 import { signOutProfile } from "../../credentials/end.ts";
 import { assertTrusted, resolveTarget } from "../../settings/connection.ts";
@@ -76,6 +76,7 @@ async function environmentOf(key: string, context: Context): Promise<Environment
   if (parsed?.environment === undefined) {
     throw new UserError("Incomplete or mistyped API key", {
       hint: "Copy the whole key again: it starts with sk_ or rk_ and ends with a checksum.",
+      exitCode: EXIT_CODES.notSignedIn,
       code: "malformed_key",
     });
   }

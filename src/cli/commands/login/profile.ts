@@ -1,3 +1,4 @@
+import { isSamePlatform } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import type { ConnectionTarget } from "../../settings/connection.ts";
@@ -9,14 +10,13 @@ import {
   withProfile,
 } from "../../settings/profiles.ts";
 import { identityView } from "../../resource/identity-view.ts";
-import { withoutTrailingSlashes } from "../../../client/base-url.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 
 /** A key is shown once, so removing those of another platform implicitly could not be undone. */
 export function assertSamePlatform(settings: Settings, { profile, baseUrl }: ConnectionTarget): void {
   const existing = profileNamed(settings, profile.value);
   if (existing === undefined || Object.keys(existing.credentials).length === 0) return;
-  if (withoutTrailingSlashes(existing.base_url) === withoutTrailingSlashes(baseUrl.value)) return;
+  if (isSamePlatform(existing.base_url, baseUrl.value)) return;
   const flag = profile.value === "default" ? "" : ` --profile ${profile.value}`;
   throw new UserError(`Profile "${profile.value}" is signed in to ${existing.base_url}`, {
     hint: `To keep both, pass --profile NAME. Or sign out first: service logout${flag}`,

@@ -99,7 +99,8 @@ function humanReporter(context: Context, level: LogLevel) {
         output.line("");
       }
       output.line("  Sign in from another terminal:");
-      if (credentials?.sign_in_url === undefined && linkCommand !== undefined) output.line(`  $ ${linkCommand}`);
+      if (credentials?.sign_in_url === undefined && linkCommand !== undefined)
+        output.line(output.runnable(`  $ ${linkCommand}`));
       output.line(output.runnable(`  $ service login --base-url ${baseUrl}`));
       output.line(styles.dim("  Press Ctrl-C to stop"));
       output.line("");

@@ -5,7 +5,7 @@ import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createFolder } from "../../../files/folders.ts";
-import { inProject, shellCommand } from "../../../contract/shell-command.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
 import { type AddressRange, parseRange } from "../../../network/addresses.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { parseUrl } from "../../../network/parse-url.ts";
@@ -198,7 +198,7 @@ async function start(
 function exactLinkCommand(database: string, context: Context): string | undefined {
   if (isPostgresUrl(database)) return undefined;
   const option = isDefaultDatabase(database, context) ? [] : ["--database", database];
-  return inProject(shellCommand`service serve link ${option}`.trimEnd());
+  return shellCommand`service serve link ${option}`.trimEnd();
 }
 
 /** An SQLite file is either ready at once or rejected. */

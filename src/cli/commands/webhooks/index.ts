@@ -43,7 +43,7 @@ const RECEIVER: Operand = { arg: "<url>", about: "Webhook URL of the receiver, s
 /** `service webhooks`. */
 export const command: CommandDefinition = {
   name: "webhooks",
-  about: "Sign and verify payloads and check receivers, without a platform",
+  about: "Test receivers of Stripe, GitHub, Slack and others, without a platform",
   examples: [
     "service webhooks sign --payload event.json # Print the signature of a payload",
     "service webhooks verify --header 't=1764590400,v1=5257a8…' --payload event.json # Find out why a signature is rejected",

@@ -21,6 +21,7 @@ import { type SecretFlags, secretsOf } from "../../receivers/secrets.ts";
 import { printable, printableLines } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
+import { foldText } from "../../terminal/spans.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 import { type Sent, SENT } from "./sent.ts";
 import { deliveryHeaders, mergeHeaders, readHeaders, signatureHeaders } from "./signed-headers.ts";
@@ -222,7 +223,7 @@ function linesOf({ id, status, duration_ms: duration, body, error, hint }: Sent,
     `${outcome} in ${formatDuration(duration)}${id === null ? "" : `  ${styles.dim(printable(id))}`}`,
     ...[
       ...(error === null ? [] : sentence(error.message)),
-      ...lines.slice(0, MAX_LINES).map(printable),
+      ...lines.slice(0, MAX_LINES).flatMap((line) => foldText(line, output.width - 2)),
       ...(more > 0 ? [`… ${more} more lines; for all of it, pass --json`] : []),
       ...(hint === undefined
         ? []

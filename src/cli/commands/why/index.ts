@@ -4,9 +4,6 @@ import type { Explanation } from "../../explanation.ts";
 import { findingLines } from "../../finding-lines.ts";
 import type { CommandDefinition } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { ApiError, orIfFailed } from "../../../client/errors.ts";
-import { timeOfId } from "../../../contract/ids.ts";
-import { pathOf } from "../../../contract/resources.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { shownStatus } from "../../resource/bulk.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -16,14 +13,10 @@ import { formatDuration } from "../../terminal/time.ts";
 import { documentView } from "../../terminal/view.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { ListedEvent } from "../../../contract/schemas/event.ts";
-import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { Chain } from "../../../explain/chain.ts";
 import { sessionsOf } from "../../../explain/listeners.ts";
 import { attemptsOf, lastNumber, shortError } from "../../../explain/attempts.ts";
 import { type Finding, isNote, isTrouble, labelOf, sentence } from "../../../explain/finding.ts";
-
-const PATH = pathOf("delivery");
 
 const EXPLANATION = documentView<Explanation>("explanation", [
   "object",
@@ -61,66 +54,21 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
-const NEWEST = "Newest failure";
-
-/**
- * Returns the ID of the delivery or API request that failed last, except reads of the CLI, or else an event without a
- * receiver; undefined if there is nothing to explain.
- */
-async function newestTrouble(context: Context): Promise<string | undefined> {
-  const { output } = context;
-  const client = await context.client();
-  const get: Get = async <Body>(path: string, query: Record<string, string | number>) =>
-    (await client.request<Body>({ method: "GET", path, query })).body;
+/** Returns the ID of what failed last, and names it on stderr; undefined if there is nothing to explain. */
+async function newestId(context: Context): Promise<string | undefined> {
   const { apiOf } = await import("../../explanation.ts");
-  const api = apiOf(client);
-  const { newestFailure, newestRejected } = await import("../../../explain/newest-failure.ts");
-  const { id, time, status, dead } = await newestFailure(api);
-  const more = status === undefined ? "" : `. For all: service deliveries list --status ${status}`;
-  const undelivered =
-    id === undefined ? await ifAllowed(newestUnreceived(get)) : { id, time, note: `${NEWEST}: ${id}${more}` };
-  const rejected = await ifAllowed(newestRejected(api));
-  if (rejected !== undefined && (undelivered === undefined || rejected.time > undelivered.time)) {
-    const { request } = rejected;
-    const { method, path, status: code, error_code: error } = request;
-    const before = undelivered && `. Before it: service why ${undelivered.id}`;
-    const newest = method === "GET" ? "Newest failed request of your application" : NEWEST;
-    output.note(`${newest}: ${printable([method, path, code, error ?? ""].join(" ").trim())}${before ?? ""}`);
-    return request.id;
-  }
-  if (undelivered !== undefined) output.note(undelivered.note);
-  else if (dead === undefined) output.notice("No failed deliveries or API requests.");
-  else output.note(`${NEWEST}: ${dead}, to an endpoint that was deleted`);
-  return undelivered?.id ?? dead;
-}
-
-type Get = <Body>(path: string, query: Record<string, string | number>) => Promise<Body>;
-
-/** Returns undefined for what the credential may not read. */
-async function ifAllowed<Result>(work: Promise<Result>): Promise<Result | undefined> {
-  return await orIfFailed(work, (error) => {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  });
-}
-
-/** Returns the newest event if nobody has received it: a listener has not reported an attempt, or there is no receiver. */
-async function newestUnreceived(get: Get) {
-  const [event] = (await get<{ data: ListedEvent[] }>(pathOf("event"), { limit: 1 })).data;
-  if (event === undefined) return undefined;
-  const { listener_results: results } = await get<Statistics>(pathOf("statistics"), { event: event.id });
-  const { id, type } = event;
-  const time = timeOfId(id);
-  if (results.some(({ result }) => result === "forwarding")) return { id, time, note: `Not delivered yet: ${id}` };
-  const { data: deliveries } = await get<{ data: Delivery[] }>(PATH, { event: id, limit: 1 });
-  // Nothing has to receive events about endpoints.
-  if (deliveries.length > 0 || type.startsWith("webhook_endpoint.")) return undefined;
-  return { id, time, note: `The newest event, ${printable(type)} ${id}, reached no receiver` };
+  const { newestTrouble } = await import("../../../explain/newest-failure.ts");
+  const newest = await newestTrouble(apiOf(await context.client()));
+  const { output } = context;
+  // A program finds the ID in the explanation.
+  if (newest === undefined) output.notice("No failed deliveries or API requests.");
+  else if (!output.json) output.notice(newest.note);
+  return newest?.id;
 }
 
 async function runWhy(context: Context, named: string | undefined): Promise<void> {
   const { output } = context;
-  const id = named ?? (await newestTrouble(context));
+  const id = named ?? (await newestId(context));
   if (id === undefined) return;
   const { explain } = await import("../../explanation.ts");
   const target = await context.projectTarget();

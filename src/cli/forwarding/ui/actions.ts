@@ -23,11 +23,16 @@ import type { Model } from "./model.ts";
 /** Terminals ignore longer clipboard contents. */
 const MAX_CLIPBOARD_BYTES = 100_000;
 
+/** R resends more failed events only when it is pressed again. */
+const MAX_UNASKED = 10;
+
 /** The actions of keys on the selected event. Each reports its result. */
 export class Actions {
   readonly #context: Context;
   readonly #model: Model;
   readonly #screen: FullScreen;
+  /** How many failed events the last R has asked about. */
+  #askedAbout = 0;
 
   constructor(context: Context, model: Model, screen: FullScreen) {
     this.#context = context;
@@ -59,6 +64,11 @@ export class Actions {
       const { resolved } = this.#model.history.totals;
       return this.#model.say(`Nothing to resend: ${resolved > 0 ? "no failure is left" : "no delivery has failed"}`);
     }
+    if (failed.length > MAX_UNASKED && this.#askedAbout !== failed.length) {
+      this.#askedAbout = failed.length;
+      return this.#model.say(`Press R again to resend ${counted(failed.length, "failed event")}`, "warn");
+    }
+    this.#askedAbout = 0;
     try {
       for (const row of failed) this.#send(row.event, row);
       const more = hidden === 0 ? "" : `, not the ${hidden} that the filter hides`;

@@ -186,7 +186,8 @@ function messageLines(model: Model, rows: number): Line[] {
     ];
   }
   if (question !== undefined) return sentence(`${question.text}: ${question.keys.join(", ")}.`, "bad");
-  if (message !== undefined && clock.realNow() < message.until) return sentence(message.text, message.style);
+  if (message !== undefined && view !== "help" && clock.realNow() < message.until)
+    return sentence(message.text, message.style);
   if (lost !== undefined) return sentence(`Lost: ${lost.reason}. Missed events follow after reconnecting.`, "warn");
   if (paused && selected?.isForwarded && selected.outcome === undefined) {
     return sentence("Not sent yet: forwarding is paused. p resumes it.", "dim");
@@ -216,7 +217,7 @@ function failureOf(row: Row): string {
 /** Most important first. */
 const LIST_KEYS = "enter details, / filter, r resend, w why, ↑↓ move, e edit, y cURL, t fixture, o open".split(", ");
 const LOG_KEYS = ["↑↓ scroll", "G newest", "tab back"];
-const DETAIL_KEYS = "↑↓ scroll, ←→ event, esc back, r resend, w why, e edit, y cURL, t fixture, o open".split(", ");
+const DETAIL_KEYS = "esc back, ↑↓ scroll, ←→ event, r resend, w why, e edit, y cURL, t fixture, o open".split(", ");
 const HELP_KEYS = ["↑↓ scroll"];
 const ALWAYS = ["? help", "q quit"];
 const ALWAYS_IN_HELP = ["esc/q back", "Ctrl-C quit"];

@@ -153,5 +153,5 @@ async function profileClient(context: Context, environment: Environment): Promis
     throw error;
   }
   if (connection.credential === undefined) return undefined;
-  return await context.clientFor(connection.baseUrl.value, context.credentialsOf(connection));
+  return await context.clientFor(connection.baseUrl.value, await context.credentialsOf(connection));
 }

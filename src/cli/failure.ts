@@ -7,6 +7,7 @@ import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter, wrapHint } from "./terminal/wrap.ts";
 import { lookUp } from "../contract/ids.ts";
+import { readInstead } from "../explain/resend.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { capitalized, counted } from "../contract/words.ts";
 
@@ -92,10 +93,8 @@ function hintFor({ status, code, attempts, retryAfter, problem, hint, message, e
   if (fault !== undefined) return shellCommand`To remove the fault: service faults remove ${fault}`;
   if (status === 401) return hint ?? "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
   if (code === "insufficient_scope") return SCOPE_ADVICE;
-  const [, replayed] = /replay the event (evt_\w+)/.exec(message) ?? [];
-  if (code === "delivery_not_retryable" && replayed !== undefined) {
-    return shellCommand`To replay it: service events replay ${replayed}`;
-  }
+  const instead = code === "delivery_not_retryable" ? readInstead(message) : undefined;
+  if (instead !== undefined) return `To replay it: ${instead.command}`;
   const existing = lookUp(problem["existing"]);
   if (existing !== undefined) return `To see the existing ${existing.noun}: ${existing.command}`;
   if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";

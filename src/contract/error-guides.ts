@@ -425,8 +425,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   delivery_not_retryable: {
     meaning: "The delivery cannot be retried.",
-    cause: "It has succeeded, or it was made by a listener.",
-    remedy: "To send the event again, replay it.",
+    cause: "It has succeeded, or it was sent to a listener and none is connected that forwards to its target.",
+    remedy: "To send the event again, replay it; `--forward-to` sends it to your app without a listener.",
     guide: "[Deliveries](concepts.md#deliveries)",
     example: {
       detail:

@@ -1,4 +1,5 @@
 import { type Environment, ENVIRONMENTS } from "./environments.ts";
+import { matchesSubscriptions } from "./event-types.ts";
 import { HEADERS } from "./headers.ts";
 import { isRecord, parseJson } from "./json.ts";
 import { LIMITS } from "./limits.ts";
@@ -178,6 +179,11 @@ export interface ListenTarget {
   /** `*`, `<prefix>.*` or an event type. */
   events: string;
   url: string;
+}
+
+/** Returns where an event of a type is forwarded: to the first target that fits it. */
+export function urlFor(targets: readonly ListenTarget[], type: string): string | undefined {
+  return targets.find(({ events }) => matchesSubscriptions([events], type))?.url;
 }
 
 /** What a client that forwards nothing waits for: `the app runs`, and what the user can do: `Restart it`. */

@@ -238,7 +238,8 @@ const ENTRIES = {
   retryDelivery: {
     route: "POST /v1/deliveries/{id}/retry",
     summary: "Retry a delivery",
-    details: "Attempts a pending, failed or canceled delivery now.",
+    details:
+      "Attempts a pending, failed or canceled delivery now. One to a listener is sent to the session that forwards to its target or, if there is none, to a newer session that has not had the event: then its `target` changes.",
     response: Delivery,
     returns: { status: "pending", last_status_code: 500, next_attempt: "2026-11-01T12:00:01Z" },
     errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired", "event_damaged"],
@@ -259,7 +260,7 @@ const ENTRIES = {
     route: "POST /v1/deliveries/retry",
     summary: "Retry deliveries",
     details:
-      "Retries all matching deliveries in the background: those to endpoints and, while a listener is connected, those to listeners, which then get a replay. The response is the bulk operation, which shows the progress.",
+      "Retries all matching deliveries in the background: those to endpoints and, while a listener is connected, those to listeners. The response is the bulk operation, which shows the progress.",
     body: DeliveryBulkRetry,
     sends: BULK_FILTERS,
     response: BulkOperation,

@@ -15,17 +15,8 @@ import { currentCause, disabledAt, lastAttemptTime, OF_SECRET } from "./changes.
 import type { Chain } from "./chain.ts";
 import { afterRepair, disabled } from "./disabled.ts";
 import { atStart, everyAttempt, type Finding, span, type TimeFormat } from "./finding.ts";
-import {
-  flagOf,
-  forwardOf,
-  forwardTo,
-  isListened,
-  isSentAgain,
-  replayOf,
-  sendAgain,
-  sessionsOf,
-  undelivered,
-} from "./listeners.ts";
+import { flagOf, forwardOf, isListened, isSentAgain, sendAgain, sessionsOf, undelivered } from "./listeners.ts";
+import { forwardTo, replayOf } from "./resend.ts";
 
 /** A delivery is late if it arrives more than this after its event. */
 const LATE_MILLISECONDS = 5000;

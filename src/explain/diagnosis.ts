@@ -12,6 +12,7 @@ import { ofListener } from "./listener.ts";
 import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";
 import { ofRequest, uneventful } from "./request.ts";
+import { readInstead, typed } from "./resend.ts";
 
 /** Returns what happened, the most important first; the first one is the answer. */
 export function diagnose(read: Chain, time: TimeFormat): Finding[] {
@@ -131,12 +132,15 @@ function ofOperation({ id, type, status, done, failed, total, last_error: reason
   if (failed > 0) {
     const share =
       failed === total && total === 1 ? `The ${singular}` : `${failed} of ${counted(total, singular, plural)}`;
-    const summary = `${share} could not be ${participle}: ${reason ?? ""}`;
+    const instead = readInstead(reason ?? "");
+    const summary = `${share} could not be ${participle}: ${instead?.reason ?? reason ?? ""}`;
     const [, endpoint] = /^The endpoint (we_\w+) is disabled\./.exec(reason ?? "") ?? [];
     const remedy =
-      endpoint === undefined
-        ? { action: `Check the ${plural}, then ${again} them`, fix: `service ${plural} list` }
-        : { action: `Enable the endpoint, then ${again}`, fix: shellCommand`service endpoints enable ${endpoint}` };
+      instead !== undefined
+        ? remedyWithout(instead, failed)
+        : endpoint === undefined
+          ? { action: `Check the ${plural}, then ${again} them`, fix: `service ${plural} list` }
+          : { action: `Enable the endpoint, then ${again}`, fix: shellCommand`service endpoints enable ${endpoint}` };
     return { code: "delivery_failed", subject, summary, evidence: done === 0 ? null : evidence, ...remedy };
   }
   const summary =
@@ -145,4 +149,11 @@ function ofOperation({ id, type, status, done, failed, total, last_error: reason
       : `${counted(done, singular, plural)} ${participle}`;
   const code = status === "canceled" ? "delivery_canceled" : "delivered";
   return { code, subject, summary, evidence, action: null, fix: null };
+}
+
+/** Returns how to send what no connected listener forwards: a listener can get many deliveries again. */
+function remedyWithout({ command, target }: NonNullable<ReturnType<typeof readInstead>>, failed: number) {
+  if (failed === 1 || target === undefined) return { action: "Replay the event instead", fix: command };
+  const fix = shellCommand`service listen --forward-to ${typed(target)}`;
+  return { action: "Start a listener that forwards there, then retry the deliveries", fix };
 }

@@ -3,12 +3,14 @@ import { timeOfId } from "../contract/ids.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Event } from "../contract/schemas/event.ts";
 import type { ListenerConnection, ListenerResult } from "../contract/schemas/statistics.ts";
+import { urlFor } from "../contract/listen.ts";
 import { shellCommand } from "../contract/shell-command.ts";
 import { attemptEvidence } from "./attempts.ts";
 import { causeOf, EXAMPLE_PORT } from "./causes.ts";
 import type { Chain } from "./chain.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
 import { receiverOfListener } from "./receivers.ts";
+import { forwardTo, replayOf, typed } from "./resend.ts";
 
 type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;
 
@@ -183,7 +185,7 @@ function shown(
   type: string,
   time: TimeFormat,
 ) {
-  const url = targets.find(({ events }) => matchesSubscriptions([events], type))?.url;
+  const url = urlFor(targets, type);
   return `${listener} ${url === undefined ? "printed events" : `forwarded ${type} to ${url}`} from ${time(start)} to ${time(end!)}`;
 }
 
@@ -193,11 +195,6 @@ interface Forwarded {
   type: string;
   listener?: string | null;
   target?: string | null;
-}
-
-/** Returns the command that sends an event again, to the endpoints and listeners that subscribe to it. */
-export function replayOf(event: string): string {
-  return shellCommand`service events replay ${event}`;
 }
 
 /** Returns the command that sends a delivery of a listener again, to its own target. */
@@ -224,16 +221,6 @@ function isLocal(target: string | null | undefined): target is string {
   return target != null && LOCAL.test(target);
 }
 
-/** Returns the command that sends an event to a URL. */
-export function forwardTo(event: string, url: string): string {
-  return shellCommand`service events replay ${event} --forward-to ${typed(url)}`;
-}
-
-/** Returns a URL as a person writes it. */
-function typed(url: string): string {
-  return url.replace(/^http:\/\/([^/]+)\/?$/, "$1").replace(/^http:\/\//, "");
-}
-
 /** Returns where a listener forwards events of a type, if one has said so. */
 function urlOf(
   { type, listener }: Pick<Forwarded, "type" | "listener">,
@@ -246,14 +233,12 @@ function urlOf(
   return targets.find(({ events, url }) => pattern.test(url) && matchesSubscriptions([events], type))?.url;
 }
 
-/** Returns true if a connected listener subscribes to a type, as far as the platform knows. */
+/** Returns true if a connected listener subscribes to a type. */
 export function isListened(chain: Chain, type: string): boolean {
-  const open = openConnections(chain);
-  const isKnown = open.length === (chain.statistics?.listeners ?? 0);
-  return !isKnown || open.some(({ events }) => matchesSubscriptions(events, type));
+  return openConnections(chain).some(({ events }) => matchesSubscriptions(events, type));
 }
 
-/** Returns the open connections that the platform's process knows. */
+/** Returns the open connections. */
 export function openConnections({ statistics }: Pick<Chain, "statistics">): ListenerConnection[] {
   return (statistics?.listener_connections ?? []).filter(({ disconnected_at: end }) => end === null);
 }

@@ -8,7 +8,8 @@ import { obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { disabled } from "./disabled.ts";
 import type { Finding, TimeFormat } from "./finding.ts";
-import { forwardOf, isListened, noListener, ofResult, openConnections, replayOf } from "./listeners.ts";
+import { forwardOf, isListened, noListener, ofResult, openConnections } from "./listeners.ts";
+import { replayOf } from "./resend.ts";
 import { receiverOfEndpoint } from "./receivers.ts";
 
 type Answer = Pick<Finding, "code" | "summary" | "evidence" | "action" | "fix">;

@@ -1,4 +1,3 @@
-import { timeOfId } from "../contract/ids.ts";
 import { counted } from "../contract/words.ts";
 import type { Delivery } from "../contract/schemas/delivery.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
@@ -42,21 +41,9 @@ export function receiverOfListener(target: string | undefined, again: string): R
   return { endpoint: null, name, url: host, shownUrl: host, host, isLive: false, again, target };
 }
 
-/**
- * Returns true if two deliveries are to the same endpoint, or to the same target of a listener. A replay that a listener
- * delivered to another target counts for the one that failed: the application has moved.
- */
+/** Returns true if two deliveries are to the same endpoint, or to the same target of a listener. */
 export function isSameReceiver(one: Delivery, other: Delivery): boolean {
-  if (one.endpoint !== other.endpoint || one.listener !== other.listener) return false;
-  return one.target === other.target || isMoved(one, other) || isMoved(other, one);
-}
-
-/** Sessions at the same time report their results earlier. */
-const REPLAY_MILLISECONDS = 500;
-
-function isMoved(from: Delivery, to: Delivery): boolean {
-  const isLater = timeOfId(to.id) - timeOfId(from.id) >= REPLAY_MILLISECONDS;
-  return isLater && from.status === "failed" && to.status === "succeeded";
+  return one.endpoint === other.endpoint && one.listener === other.listener && one.target === other.target;
 }
 
 /** Returns the name of an endpoint: its description, or its URL without the scheme. */

@@ -10,6 +10,7 @@ import { createDeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
+import type { Sessions } from "./domain/deliveries.ts";
 import { registerWellKnownPaths } from "./api/docs/well-known.ts";
 import { registerDocs } from "./api/docs/routes.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
@@ -80,18 +81,21 @@ export async function assembleParts(
   const authenticate = createAuthenticate({ ...shared, now: clock.now, usage });
   const descriptors = descriptorBudget(DELIVERY_LIMITS);
   const limits = { ...DELIVERY_LIMITS, ...descriptors?.deliveries, ...settings.deliveryLimits };
-  const engine = createDeliveryEngine(shared, limits);
+  const registry = new ListenerRegistry(shared);
+  const sessionsIn: Sessions = (queries, tenant) => registry.sessionsIn(queries, tenant);
+  const engine = createDeliveryEngine({ ...shared, sessionsIn }, limits);
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
-  const registry = settings.role === "worker" ? undefined : new ListenerRegistry(shared);
+  const servesApi = settings.role !== "worker";
   const { requestSeconds = REQUEST_SECONDS, contact } = settings;
   const app = createApp({ ...shared, pageOfBadUrl, requestSeconds });
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
-  if (registry !== undefined) {
+  if (servesApi) {
     const listeners: Listeners = {
       count: (queries, environment, type) => registry.count(queries, environment, type),
-      connectionsOf: (tenant) => registry.connectionsOf(tenant),
+      sessionsIn,
+      endedIn: (tenant) => registry.endedIn(tenant),
       resultsOf: (environment, event, now) => listening?.resultsOf(environment, event, now) ?? [],
     };
     const tools = { ...shared, clockAdvancer: engine.clockAdvancer, listeners, contact, requestSeconds };
@@ -107,7 +111,7 @@ export async function assembleParts(
     adminRoutes(app, shared, adminToken);
   }
   /** Absent if the process serves no API. */
-  const listening = registry && createListenServer(app.server, shared, authenticate, registry);
+  const listening = servesApi ? createListenServer(app.server, shared, authenticate, registry) : undefined;
   limitSilentConnections(app.server, shared, trustOf(settings.trustedProxies ?? []));
   return {
     deployment,
@@ -120,7 +124,7 @@ export async function assembleParts(
     transactions,
     listening,
     /** Written in the background of requests, and once more before the database closes. */
-    writers: [...(limiters === undefined ? [] : [limiters]), usage, shared.requests],
+    writers: [...(limiters === undefined ? [] : [limiters]), usage, shared.requests, registry],
     adminToken,
     health,
   };

@@ -3,6 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt } from "../../contract/schemas/delivery.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
 import { shortError } from "../../explain/attempts.ts";
+import { typed } from "../../explain/resend.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { formatDuration } from "../terminal/time.ts";
@@ -28,12 +29,12 @@ export function awaitAttempt<Result>(
 }
 
 /**
- * Prints the response to an attempt, with the ID of the event or delivery that was sent. Throws UserError if there is
- * none, or if it is not 2xx.
+ * Prints the response to an attempt, with the ID of the event or delivery that was sent, and where a listener forwarded
+ * it to. Throws UserError if there is none, or if it is not 2xx.
  */
 export function showAttempt(
   attempt: Attempt | undefined,
-  { id, type }: { id: string; type: string },
+  { id, type, target }: { id: string; type: string; target?: string | null },
   context: Context,
 ) {
   const { output } = context;
@@ -44,7 +45,8 @@ export function showAttempt(
     });
   }
   const { status_code: status, error, duration_ms: took, response_excerpt: excerpt } = attempt;
-  const result = `${status ?? `No response (${shortError(error)})`} in ${formatDuration(took)}`;
+  const to = target == null ? "" : ` (${typed(target)})`;
+  const result = `${status ?? `No response (${shortError(error)})`} in ${formatDuration(took)}${to}`;
   if (isSuccess(status ?? undefined)) {
     output.success(`${result}: ${type} ${id}`);
     if (!output.terminal && !output.json && !output.quiet && !output.chosen)

@@ -1,6 +1,5 @@
 import { memberNamesOf } from "../../client/response-check.ts";
 import { apiPath } from "../../client/base-url.ts";
-import { LIMITS } from "../../contract/limits.ts";
 import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
@@ -114,11 +113,10 @@ export async function runBulk({ kind, path, verb, filters, flags }: BulkWork, co
 /** Says how to resend what failed at a listener that is not connected. */
 async function noteListeners({ endpoint, since, until, type }: BulkFlags, context: Context): Promise<void> {
   if (endpoint !== undefined) return;
-  const query = { receiver: "listener", limit: LIMITS.maxPageSize };
-  const { data } = await context.request<{ data: Delivery[] }>({ method: "GET", path: pathOf("delivery"), query });
-  // As for the platform, the last delivery of an event counts: another listener may have delivered it since.
-  const last = new Map([...data].reverse().map((delivery) => [delivery.event, delivery]));
-  const failed = [...last.values()].findLast(({ status }) => status === "failed");
+  const query = { receiver: "listener", status: "failed", limit: 1 };
+  const {
+    data: [failed],
+  } = await context.request<{ data: Delivery[] }>({ method: "GET", path: pathOf("delivery"), query });
   if (failed === undefined) return;
   const given = Object.entries({ since, until, type }).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
   const flags = ["--failed", "--forward-to", failed.target ?? "localhost:3000", ...given];

@@ -138,7 +138,7 @@ export const Statistics = named("Statistics", "Counts of the last minutes, and t
   listeners: count("Open connections of `service listen`", 1),
   listener_connections: several(
     ListenerConnection,
-    "Connections of this process: open ones, then the last one of each listener that forwarded",
+    "Open connections, then those that have ended: the last one of each listener that forwarded, at this process",
   ),
   listener_results: several(
     ListenerResult,

@@ -57,8 +57,10 @@ export interface ClockAdvancer {
 export interface Listeners {
   /** Returns how many connections listen to an environment, or to an event type of it. */
   count(queries: Queries, environment: number, type?: string): Promise<number>;
-  /** Returns the connections of this process in an environment: open ones, then the last of each listener. */
-  connectionsOf(tenant: Tenant): ListenerConnection[];
+  /** Returns the open ones in an environment. */
+  sessionsIn: deliveries.Sessions;
+  /** Returns the last one of each listener that forwarded in an environment, at this process. */
+  endedIn(tenant: Tenant): ListenerConnection[];
   /** Returns what listeners did with an event that they left without a delivery. `now` is the environment's time. */
   resultsOf(environment: number, eventId: string | undefined, now: number): ListenerResult[];
 }
@@ -157,7 +159,7 @@ function customHandlers(tools: OperationTools): Handlers {
       });
     },
     getDelivery: ({ caller, id }, queries) => deliveries.getDelivery(queries, caller.tenant, id),
-    retryDelivery: async ({ id }, context) => deliveries.retryDelivery(context, id, await isListened(context)),
+    retryDelivery: ({ id }, context) => deliveries.retryDelivery(context, id, listeners.sessionsIn),
     cancelDelivery: {
       isolation: "read committed",
       write: ({ id }, context) => deliveries.cancelPending(context, id),
@@ -275,10 +277,11 @@ function customHandlers(tools: OperationTools): Handlers {
     getStatistics: async ({ caller, query }, queries) => {
       const { environment } = caller.tenant;
       const { now } = await tools.time.read(queries, caller.tenant);
+      const open = await listeners.sessionsIn(queries, caller.tenant);
       return {
         ...(await readStatistics(queries, environment, now, query)),
-        listeners: await listeners.count(queries, environment),
-        listener_connections: listeners.connectionsOf(caller.tenant),
+        listeners: open.length,
+        listener_connections: [...open, ...listeners.endedIn(caller.tenant)],
         listener_results: listeners.resultsOf(environment, query.event, now),
       };
     },

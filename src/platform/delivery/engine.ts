@@ -2,6 +2,7 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { pause } from "../../network/clock.ts";
 import { carryOutSlice } from "../domain/bulk-operations.ts";
+import type { Sessions } from "../domain/deliveries.ts";
 import type { With } from "../tools.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import { runningBulkOperations } from "../storage/bulk-operations.ts";
@@ -63,7 +64,7 @@ const BULK_POLL_MILLISECONDS = 250;
 const BULK_PAUSE_MILLISECONDS = 5;
 
 /** The dependencies of bulk operations. */
-type BulkTools = With<"database" | "clock" | "log" | "background" | "time" | "versions">;
+type BulkTools = With<"database" | "clock" | "log" | "background" | "time" | "versions"> & { sessionsIn: Sessions };
 
 /**
  * Runs bulk operations, a slice of each in turn. They are rows of the database: any process that finds one continues
@@ -85,12 +86,12 @@ function createBulkRunner(tools: BulkTools): Periodic {
 }
 
 function runSlice(tools: BulkTools, environment: number, id: string): Promise<boolean> {
-  const { background, database, time, versions } = tools;
+  const { background, database, time, versions, sessionsIn } = tools;
   return background.write("bulk_operation", database, async (tx, partOf) => {
     if (!(await tx.claim(`bulk ${environment}`))) return false;
     const tenant = await tenantOf(tx, environment);
     const context = { tx, tenant, requestId: null, versions, ...(await time.read(tx, tenant)) };
-    return carryOutSlice(context, id, partOf);
+    return carryOutSlice(context, id, partOf, sessionsIn);
   });
 }
 

@@ -4,7 +4,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, invalidFields, readsOf, unknownReference } from "./api-error.ts";
-import { replayEvent, retryDelivery } from "./deliveries.ts";
+import { replayEvent, retryDelivery, type Sessions } from "./deliveries.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import {
   type BulkOperationRow,
@@ -118,7 +118,7 @@ export async function cancelBulkOperation(context: RequestContext, id: string) {
 export const bulkOperations = readsOf("bulk_operation", bulkOperationRows, toBulkOperation);
 
 /** Carries out a part of an operation, with its progress: a crash repeats and skips none. Returns if there is more. */
-export async function carryOutSlice(context: RequestContext, id: string, partOf: PartOf) {
+export async function carryOutSlice(context: RequestContext, id: string, partOf: PartOf, sessionsIn: Sessions) {
   const { tx } = context;
   const { environment } = context.tenant;
   const row = await bulkOperationRows.find(tx, environment, id);
@@ -131,7 +131,8 @@ export async function carryOutSlice(context: RequestContext, id: string, partOf:
     if (written >= MAX_WRITTEN) break;
     row.position = item;
     if (range.types?.includes(type) === false) continue;
-    const carriedOut = await partOf(item, () => carryOut({ ...context, requestId: row.request_id }, row, range, item));
+    const own = { ...context, requestId: row.request_id };
+    const carriedOut = await partOf(item, () => carryOut(own, row, range, item, sessionsIn));
     if (carriedOut === undefined) countFailed(row, `${item}: internal error. The platform has logged the cause.`);
     written += carriedOut ?? 1;
   }
@@ -147,11 +148,12 @@ async function carryOut(
   row: BulkOperationRow,
   range: BulkRange,
   item: string,
+  sessionsIn: Sessions,
 ): Promise<number> {
   const { endpointId, status, isMissed } = range;
   let written = 1;
   try {
-    if (row.type === "deliveries.retry") await retryDelivery(context, item, range.ofListeners);
+    if (row.type === "deliveries.retry") await retryDelivery(context, item, sessionsIn);
     else {
       let receivers = endpointId === undefined ? undefined : [endpointId];
       if (status !== undefined || isMissed) {

@@ -1,7 +1,10 @@
+import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { idsOf, isId, timeOfId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import { urlFor } from "../../contract/listen.ts";
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../contract/schemas/event.ts";
+import type { ListenerConnection } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, assertId, existing, missing, unknownReference } from "./api-error.ts";
 import { deliverTo, deliverToAll, eventsAbout } from "./events.ts";
@@ -10,15 +13,20 @@ import type { RequestContext, Tenant } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 import {
   cancelDelivery,
+  type DeliveryRow,
   findDelivery,
   findDeliveryWithAttempts,
+  findListenerDeliveries,
   listDeliveries,
+  moveListenerDelivery,
   requeueDelivery,
   type ShownAttempt,
   type ShownDelivery,
 } from "../storage/deliveries.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import { findEventToDeliver, insertReplay, readSmallBodies } from "../storage/events.ts";
+import { findEnvironment } from "../storage/environments.ts";
+import type { Addressee } from "../storage/event-log.ts";
+import { type EventRow, findEventToDeliver, insertReplay, readSmallBodies } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { endpointRows } from "../storage/webhook-endpoints.ts";
 
@@ -76,22 +84,28 @@ export async function deliveriesOfNamed(
   return found.map((delivery) => ({ ...delivery, about: [...named.ids] }));
 }
 
+/** An open connection of `service listen`. */
+export interface Session extends ListenerConnection {
+  /** Unix milliseconds, in real time. */
+  openedAt: number;
+  /** True if it ends after one event. */
+  once?: boolean | undefined;
+}
+
+/** Returns the open connections in a sandbox, in any process. */
+export type Sessions = (queries: Queries, tenant: Tenant) => Promise<Session[]>;
+
 /**
  * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of retries; the event of one
- * to a listener is replayed if a listener is connected. Throws ApiError `delivery_not_retryable`, `endpoint_disabled`,
- * `endpoint_deleted` or `event_expired`.
+ * to a listener is replayed to it. Throws ApiError `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or
+ * `event_expired`.
  */
-export async function retryDelivery(context: RequestContext, id: string, isListened: boolean): Promise<Delivery> {
+export async function retryDelivery(context: RequestContext, id: string, sessionsIn: Sessions): Promise<Delivery> {
   const { tx } = context;
   const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
   if (row.status === "succeeded")
     throw notRetryable(id, `it has succeeded; replay the event ${row.event_id} to send it again`);
-  if (row.endpoint_id === null) {
-    const reason = `it was sent to a listener, and none is connected; replay the event ${row.event_id} instead`;
-    if (!isListened) throw notRetryable(id, reason);
-    await replayEvent(context, row.event_id, []);
-    return toDelivery(row, context.tenant);
-  }
+  if (row.endpoint_id === null) return retryAtListener(context, row, await sessionsIn(tx, context.tenant));
   if (row.endpoint_status === null) {
     const detail = `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`;
     throw new ApiError("endpoint_deleted", detail);
@@ -101,6 +115,39 @@ export async function retryDelivery(context: RequestContext, id: string, isListe
   await requeueDelivery(tx, row, context.now);
   tx.notify("deliveries");
   return toDelivery({ ...row, status: "pending", next_attempt: context.now }, context.tenant);
+}
+
+/**
+ * Replays the event of a delivery to the sessions that forward it to the delivery's target. If there are none, the
+ * application may have moved: then the delivery is now to the target of the newest session that has not had the event.
+ */
+async function retryAtListener(context: RequestContext, row: ShownDelivery, sessions: Session[]): Promise<Delivery> {
+  const { tx, tenant } = context;
+  const { id, event_id: eventId, event_type: type } = row;
+  const event = await eventToReplay(context, eventId);
+  const receivers = sessions
+    .filter(({ events, once }) => once !== true && matchesSubscriptions(events, type))
+    .map(({ listener, targets, openedAt }) => ({ listener, target: urlFor(targets, type) ?? null, openedAt }))
+    .toSorted((a, b) => b.openedAt - a.openedAt);
+  const isTo = ({ listener, target }: Addressee, one: Pick<DeliveryRow, "listener_id" | "target">) =>
+    one.listener_id === listener && one.target === target;
+  let addressee: Addressee | undefined = receivers.find((one) => isTo(one, row));
+  if (addressee === undefined) {
+    const known = await findListenerDeliveries(tx, tenant.environment, [eventId]);
+    const { clock_offset: offset } = await findEnvironment(tx, tenant.environment);
+    // One that was open before may be forwarding the event at present.
+    const isNew = ({ openedAt }: { openedAt: number }) => openedAt + offset > timeOfId(eventId);
+    addressee = receivers.find(
+      (one) => one.target !== null && isNew(one) && !known.some((delivery) => isTo(one, delivery)),
+    );
+    if (addressee === undefined) {
+      const place = row.target === null ? "is connected" : `forwards ${type} to ${row.target}`;
+      throw notRetryable(id, `no listener ${place}; replay the event ${eventId} instead`);
+    }
+    await moveListenerDelivery(tx, id, addressee);
+  }
+  await logReplay(context, event, addressee);
+  return toDelivery({ ...row, listener_id: addressee.listener, target: addressee.target }, tenant);
 }
 
 /** Cancels a pending delivery: it is not attempted any more. Throws ApiError `delivery_not_cancelable`. */
@@ -164,19 +211,27 @@ function headersOf(json: string | null): Record<string, string> | null {
  * and `invalid_request` or `endpoint_disabled` if none of the endpoints can get it.
  */
 export async function replayEvent(context: RequestContext, id: string, endpointIds?: readonly string[]) {
-  const { tx, tenant, now, newId } = context;
-  assertId("event", id);
-  // The ID contains its time, so a removed event is known to have expired.
-  if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
-  const event = (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
+  const { tx, tenant } = context;
+  const event = await eventToReplay(context, id);
   const deliveries =
     endpointIds === undefined
       ? await deliverToAll(context, event)
       : await deliverTo(context, event, await enabledAmong(tx, tenant.environment, endpointIds));
-  const row = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
-  await insertReplay(tx, row);
-  tx.notify("events");
+  await logReplay(context, event);
   return { type: event.type, deliveries };
+}
+
+async function eventToReplay({ tx, tenant, now }: RequestContext, id: string): Promise<EventRow> {
+  assertId("event", id);
+  // The ID contains its time, so a removed event is known to have expired.
+  if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
+  return (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
+}
+
+async function logReplay(context: RequestContext, { environment, id, type }: EventRow, addressee?: Addressee) {
+  const { tx, newId } = context;
+  await insertReplay(tx, { environment, id: newId("event"), eventId: id, eventType: type, addressee });
+  tx.notify("events");
 }
 
 /** Returns the endpoints that are enabled. If there are none, throws the ApiError of the first one. */

@@ -1,8 +1,8 @@
-import { matchesSubscriptions } from "../../contract/event-types.ts";
 import { timeOfId } from "../../contract/ids.ts";
-import { type Ack, type ForwardAttempt, reportedHeaders } from "../../contract/listen.ts";
+import { type Ack, type ForwardAttempt, reportedHeaders, urlFor } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import type { Session } from "../domain/deliveries.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { Listener } from "./listeners.ts";
 import type { LogTools } from "./log-reader.ts";
@@ -14,11 +14,12 @@ import {
   hasListenerAttempt,
   insertAttempts,
   insertDeliveries,
+  type ListenerDelivery,
   recordInjected,
   recordListenerOutcome,
   storableText,
 } from "../storage/deliveries.ts";
-import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import { type Queries, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findEnvironment, SandboxResetError } from "../storage/environments.ts";
 import { lockListener } from "../storage/listeners.ts";
 
@@ -45,11 +46,19 @@ const MAX_GATHER = 512;
 const TRY_AGAIN_MILLISECONDS = 500;
 const MAX_TRIES = 120;
 
+interface Recording {
+  /** How far the environment's clock is ahead of real time, in milliseconds. */
+  offset: number;
+  /** Returns the open connections in the environment. */
+  sessions: (queries: Queries) => Promise<Session[]>;
+}
+
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
   readonly #tools: LogTools;
   readonly #listener: Listener;
   readonly #undelivered: UndeliveredEvents;
+  readonly #sessions: Recording["sessions"];
   /** How far the environment's clock was ahead when outcomes were last recorded. */
   #offset: number;
   #waiting: Outcome[] = [];
@@ -60,10 +69,10 @@ export class AckRecorder {
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
 
-  /** `offset`: how far the environment's clock is ahead of real time, in milliseconds. */
-  constructor(tools: LogTools, listener: Listener, undelivered: UndeliveredEvents, offset: number) {
+  constructor(tools: LogTools, listener: Listener, undelivered: UndeliveredEvents, { offset, sessions }: Recording) {
     this.#tools = tools;
     this.#offset = offset;
+    this.#sessions = sessions;
     this.#listener = listener;
     this.#undelivered = undelivered;
   }
@@ -136,10 +145,12 @@ export class AckRecorder {
             await lockListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });
+            const openedAt = listener.connectedAt + offset;
+            const recorded = { ...listener, openedAt, sessions: () => this.#sessions(tx) };
             for (const outcomes of oncePerEvent(batch)) {
               const shifted = outcomes.map((one) => ({ ...one, at: one.at + offsetOf(one, this.#offset, offset) }));
-              const fresh = mayBeRecorded ? await withoutRecorded(tx, listener, shifted) : shifted;
-              await recordAll(tx, listener, fresh, newId);
+              const fresh = mayBeRecorded ? await withoutRecorded(tx, recorded, shifted) : shifted;
+              await recordAll(tx, recorded, fresh, newId);
             }
             return offset;
           },
@@ -188,7 +199,12 @@ function offsetOf({ sent }: Outcome, before: number, after: number): number {
 }
 
 /** Whose outcomes are recorded, and in which environment. */
-type RecordedListener = Pick<Listener, "id" | "targets"> & { environment: number };
+interface RecordedListener extends Pick<Listener, "id" | "targets"> {
+  environment: number;
+  /** In the environment's time. */
+  openedAt: number;
+  sessions: () => Promise<Session[]>;
+}
 
 async function withoutRecorded(tx: Transaction, { id, environment }: RecordedListener, outcomes: readonly Outcome[]) {
   const isRecorded = ({ eventId, ack, at }: Outcome) =>
@@ -196,6 +212,28 @@ async function withoutRecorded(tx: Transaction, { id, environment }: RecordedLis
   const found = await Promise.all(outcomes.map(isRecorded));
   return outcomes.filter((_outcome, index) => found[index] === false);
 }
+
+/**
+ * Returns the delivery that an outcome at a new target belongs to, if the application has moved there: the newest one that
+ * has not succeeded and whose target no session has any more. What is sent to several sessions at once has not moved.
+ */
+async function findMoved(
+  { eventId, sent, isResend }: Outcome,
+  deliveries: readonly ListenerDelivery[],
+  { id, openedAt, sessions }: RecordedListener,
+): Promise<ListenerDelivery | undefined> {
+  const isReplay = sent !== undefined && sent.id !== eventId;
+  const failed = deliveries.filter(
+    ({ event_id: event, status, last_attempt_at: at }) =>
+      event === eventId && status !== "succeeded" && (isReplay || (at ?? 0) < openedAt),
+  );
+  if (failed.length === 0 || isResend) return undefined;
+  const own = (await sessions()).filter(({ listener }) => listener === id);
+  const open = new Set(own.flatMap(({ targets }) => targets.map(({ url }) => url)));
+  return failed.filter(({ target }) => target !== null && !open.has(target)).toSorted(newestFirst)[0];
+}
+
+const newestFirst = (a: { id: string }, b: { id: string }) => (a.id < b.id ? 1 : -1);
 
 /** Records outcomes of different events: with a few statements, however many there are. */
 async function recordAll(
@@ -207,15 +245,20 @@ async function recordAll(
   const { id: listenerId, environment } = listener;
   const eventIds = outcomes.map(({ eventId }) => eventId);
   const keyOf = (eventId: string, target: string | null) => `${eventId} ${target ?? ""}`;
-  const recorded = await findListenerDeliveries(tx, listener, eventIds);
+  const recorded = (await findListenerDeliveries(tx, environment, eventIds)).filter(
+    (one) => one.listener_id === listenerId,
+  );
   const known = new Map(recorded.map((one) => [keyOf(one.event_id, one.target), one]));
   const deliveries: DeliveryRow[] = [];
   const attempts: AttemptRow[] = [];
   const repeated: Promise<void>[] = [];
   const injected: (() => Promise<void>)[] = [];
-  for (const { eventId, eventType, ack, at, isResend } of outcomes) {
-    const target = listener.targets.find(({ events }) => matchesSubscriptions([events], eventType))?.url ?? null;
-    const earlier = known.get(keyOf(eventId, target));
+  for (const outcome of outcomes) {
+    const { eventId, eventType, ack, at, isResend } = outcome;
+    const target = urlFor(listener.targets, eventType) ?? null;
+    const own = known.get(keyOf(eventId, target));
+    const mayMove = own === undefined && target !== null && recorded.length > 0;
+    const earlier = mayMove ? await findMoved(outcome, recorded, listener) : own;
     if (earlier === undefined && isResend) continue;
     const deliveryId = earlier?.id ?? newId("delivery");
     const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
@@ -229,7 +272,8 @@ async function recordAll(
       const faults = storableText(ack.injected.slice(0, LIMITS.descriptionLength));
       injected.push(() => recordInjected(tx, deliveryId, first + made.length - 1, faults));
     }
-    if (earlier !== undefined) repeated.push(recordListenerOutcome(tx, deliveryId, status, made.length));
+    if (earlier !== undefined)
+      repeated.push(recordListenerOutcome(tx, { id: deliveryId, status, target }, made.length));
     else {
       deliveries.push({
         id: deliveryId,

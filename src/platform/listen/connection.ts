@@ -10,17 +10,20 @@ import {
   type PlatformFrame,
   type Resend,
   type Retry,
+  urlFor,
 } from "../../contract/listen.ts";
 import type { ApiError } from "../domain/api-error.ts";
 import { type Reader, recordUnread } from "../http/unread.ts";
-import type { LoggedEvent } from "../storage/event-log.ts";
+import type { Addressee, LoggedEvent } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acknowledgements.ts";
-import type { Watched } from "./listeners.ts";
+import type { Listener, Watched } from "./listeners.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES, type Reading } from "./log-reader.ts";
 import { type FailedAttempts, type Undelivered, withRetry } from "./undelivered.ts";
 
 /** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
 const MAX_FRAME_LENGTH = 256 * 1024;
+/** A client that has not said by then where it forwards only prints. */
+const TARGETS_MILLISECONDS = 5000;
 
 interface UnacknowledgedEvent {
   id: string;
@@ -36,6 +39,7 @@ interface UnacknowledgedEvent {
 export interface ConnectionSettings extends Reading {
   /** The maximum number of unacknowledged events. */
   window: number;
+  listener: Listener;
   /** Called once the client has said where it forwards. */
   setTargets: (frame: TargetsFrame) => void;
 }
@@ -46,7 +50,11 @@ export class ListenerConnection implements LogClient, Watched, Reader {
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
   readonly #recorder: AckRecorder;
+  readonly #listener: Listener;
   readonly #setTargets: ConnectionSettings["setTargets"];
+  /** True once the client has said where it forwards, or has had the time to. */
+  #hasTargets = false;
+  #cancelTargets: () => void = () => {};
   readonly #unacknowledged = new Map<number, UnacknowledgedEvent>();
   readonly #window: Window;
   readonly #reader: LogReader;
@@ -63,6 +71,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     this.#socket = socket;
     this.#stream = stream;
     this.#recorder = recorder;
+    this.#listener = settings.listener;
     this.#setTargets = settings.setTargets;
     this.#lastReceivedAt = tools.clock.elapsed();
     this.#window = new Window(settings.window, () => tools.clock.elapsed());
@@ -92,6 +101,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
       if (this.#isHeldUp) this.#reader.ask();
     });
     this.#beat();
+    this.#cancelTargets = this.#tools.clock.after(TARGETS_MILLISECONDS, () => this.#settleTargets());
     this.#reader.start();
   }
 
@@ -127,7 +137,14 @@ export class ListenerConnection implements LogClient, Watched, Reader {
   #stop(): void {
     this.#reader.stop();
     this.#cancelBeat();
+    this.#cancelTargets();
     recordUnread(this, 0);
+  }
+
+  #settleTargets(): void {
+    this.#hasTargets = true;
+    this.#cancelTargets();
+    this.#reader.ask();
   }
 
   #recordContact(): void {
@@ -147,7 +164,10 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     try {
       if (isBinary) throw new FrameError("frames are text");
       const frame = parseClientFrame(data.toString("utf8"));
-      if (frame.frame === "targets") return this.#setTargets(frame);
+      if (frame.frame === "targets") {
+        this.#setTargets(frame);
+        return this.#settleTargets();
+      }
       if (frame.frame === "resends") return this.#addResends(frame.resends);
       const items = frame.frame === "acks" ? frame.acks : frame.retries;
       const last = items.reduce((highest, { seq }) => Math.max(highest, seq), 0);
@@ -191,6 +211,12 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     if (room <= 0) return 0;
     this.#isHeldUp = this.#isSlow;
     return this.#isHeldUp ? 0 : room;
+  }
+
+  isFor({ listener, target }: Addressee, type: string): boolean | undefined {
+    if (listener !== this.#listener.id) return false;
+    if (!this.#hasTargets && target !== null) return undefined;
+    return (urlFor(this.#listener.targets, type) ?? null) === target;
   }
 
   /** Sends as many as the client accepts in time. */

@@ -163,6 +163,10 @@ class EventStream implements LogClient, Watched, Reader {
     return this.#response.writableNeedDrain ? 0 : Infinity;
   }
 
+  isFor(): boolean {
+    return false;
+  }
+
   send(events: readonly LoggedEvent[]): number {
     let sent = 0;
     for (const { id, body, replayId } of events) {
@@ -223,21 +227,20 @@ async function readStamps({ database, listeners }: StreamTools, tenant: Tenant, 
   const { environment } = tenant;
   const { clock_offset: offset } = await findEnvironment(database, environment);
   const last = Math.floor((now + offset) / MINUTE);
-  const [advance, attempts, pending, request, listening] = await Promise.all([
+  const [advance, attempts, pending, request, sessions] = await Promise.all([
     findLatestAdvance(database, environment),
     // An attempt counts for the minute in which it began.
     countAttempts(database, { environment, first: last - 1, last }),
     countPending(database, { environment }),
     newestId(database, "request_logs", environment),
-    listeners.count(database, environment),
+    listeners.sessionsIn(database, tenant),
   ]);
   const counts = attempts.map(({ part, succeeded, count }) => `${last - 1 + part}/${succeeded}/${count}`).toSorted();
-  const connections = listeners.connectionsOf(tenant).filter(({ disconnected_at: end }) => end === null);
   return {
     deliveries: [pending, ...counts].join(" "),
     clock: [offset, advance?.number, advance?.status, advance?.attempts].join(" "),
     requests: request ?? "",
     // A connection says where it forwards after it was opened.
-    listeners: [listening, ...connections.map(({ listener, targets }) => `${listener}/${targets.length}`)].join(" "),
+    listeners: sessions.map(({ listener, targets }) => `${listener}/${targets.length}`).join(" "),
   };
 }

@@ -3,19 +3,19 @@ import { Periodic } from "../time/periodic.ts";
 import type { With } from "../tools.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { ListenTarget } from "../../contract/listen.ts";
-import type { ListenerConnection } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { StorageUnavailableError, type Queries } from "../storage/database.ts";
 import {
-  countConnectionsElsewhere,
   deleteOldListenerCounts,
   saveListenerCount,
   touchListeners,
   findListener,
   insertListener,
+  listenerCountsElsewhere,
   type ListenerRow,
 } from "../storage/listeners.ts";
 import { formatSigningSecret } from "../../contract/credentials.ts";
+import type { Session } from "../domain/deliveries.ts";
 import type { Caller, Tenant } from "../domain/request-context.ts";
 import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
@@ -70,12 +70,33 @@ export interface Listener {
   disconnectedAt?: number;
 }
 
+function toSession(listener: Listener): Session {
+  const { id, subscriptions, targets, once, waiting = null, remedy = null, connectedAt, disconnectedAt } = listener;
+  return {
+    listener: id,
+    events: [...subscriptions],
+    targets: [...targets],
+    waiting,
+    remedy,
+    connected_at: formatTimestamp(connectedAt),
+    disconnected_at: disconnectedAt === undefined ? null : formatTimestamp(disconnectedAt),
+    openedAt: connectedAt,
+    once,
+  };
+}
+
+/** Returns a filter of the connections in a sandbox, also before they know that it was reset. */
+const isOf =
+  ({ account, livemode }: Tenant) =>
+  ({ tenant }: Listener): boolean =>
+    tenant.account.id === account.id && tenant.livemode === livemode;
+
 /** Closed connections that are remembered, one of each listener. */
 const MAX_ENDED = 1000;
 
 /**
  * Tracks who listens: records in the database that the listeners of this process are in use and, if several processes
- * share it, how many connections each of them has.
+ * share it, which connections each of them has.
  */
 export class ListenerRegistry {
   readonly #tools: ListenerTools;
@@ -86,7 +107,7 @@ export class ListenerRegistry {
   readonly #isOnlyProcess: boolean;
   readonly #countReports: Periodic;
   readonly #seenUpdates: Periodic;
-  /** Environments whose count has changed since the last report. */
+  /** Environments whose connections have changed since the last report. */
   readonly #unreported = new Set<number>();
   #sending: Promise<void> | undefined;
 
@@ -107,44 +128,39 @@ export class ListenerRegistry {
   async enter(listener: Listener, connection: Duplex): Promise<number> {
     if (connection.destroyed) return 0;
     const { environment } = listener.tenant;
-    const others = this.#connectionsIn(environment);
+    const others = this.#ownIn(environment).length;
     this.#listeners.add(listener);
     connection.once("close", () => {
       this.#listeners.delete(listener);
       this.#remember(listener);
-      if (!this.#isOnlyProcess) void this.#report(listener.tenant.environment);
+      void this.#report(listener.tenant.environment);
     });
-    if (this.#isOnlyProcess) return others;
     await this.#report(environment);
-    return others + (await this.#countElsewhere(this.#tools.database, environment));
+    return others + (await this.#elsewhere(this.#tools.database, environment)).length;
   }
 
-  /**
-   * Returns how many connections listen to an environment, in any process. With an event type, those of this process
-   * count only if they subscribe to it.
-   */
+  /** Records where a connection forwards, or why it does not at present. */
+  setTargets(listener: Listener, forwarding: Pick<Listener, "targets" | "once" | "waiting" | "remedy">): void {
+    Object.assign(listener, forwarding);
+    void this.#report(listener.tenant.environment);
+  }
+
+  /** Returns how many connections listen to an environment, or to an event type of it, in any process. */
   async count(queries: Queries, environment: number, type?: string): Promise<number> {
-    const own = [...this.#listeners].filter(
-      ({ tenant, subscriptions }) =>
-        tenant.environment === environment && (type === undefined || matchesSubscriptions(subscriptions, type)),
-    );
-    return own.length + (this.#isOnlyProcess ? 0 : await this.#countElsewhere(queries, environment));
+    const own = this.#ownIn(environment).map(toSession);
+    const all = [...own, ...(await this.#elsewhere(queries, environment))];
+    return all.filter(({ events }) => type === undefined || matchesSubscriptions(events, type)).length;
   }
 
-  /** Returns the connections of this process in a sandbox: open ones, then the last of each listener that forwarded. */
-  connectionsOf({ account, livemode }: Tenant): ListenerConnection[] {
-    const connections = [...this.#listeners, ...[...this.#ended.values()].reverse()];
-    return connections
-      .filter(({ tenant }) => tenant.account.id === account.id && tenant.livemode === livemode)
-      .map(({ id, subscriptions, targets, waiting = null, remedy = null, connectedAt, disconnectedAt }) => ({
-        listener: id,
-        events: [...subscriptions],
-        targets: [...targets],
-        waiting,
-        remedy,
-        connected_at: formatTimestamp(connectedAt),
-        disconnected_at: disconnectedAt === undefined ? null : formatTimestamp(disconnectedAt),
-      }));
+  /** Returns the open connections in a sandbox, in any process. */
+  async sessionsIn(queries: Queries, tenant: Tenant): Promise<Session[]> {
+    const own = [...this.#listeners].filter(isOf(tenant)).map(toSession);
+    return [...own, ...(await this.#elsewhere(queries, tenant.environment))];
+  }
+
+  /** Returns the last connection of each listener that forwarded in a sandbox, at this process, the newest first. */
+  endedIn(tenant: Tenant): Session[] {
+    return [...this.#ended.values()].filter(isOf(tenant)).map(toSession).reverse();
   }
 
   /** A connection without targets only printed events, or asked for the secret. One for a replay ends at once. */
@@ -162,19 +178,23 @@ export class ListenerRegistry {
     await this.#sending;
   }
 
-  #countElsewhere(queries: Queries, environment: number): Promise<number> {
+  async #elsewhere(queries: Queries, environment: number): Promise<Session[]> {
+    if (this.#isOnlyProcess) return [];
     const since = this.#tools.clock.now() - SILENT_MILLISECONDS;
-    return countConnectionsElsewhere(queries, environment, this.#process, since);
+    const reports = await listenerCountsElsewhere(queries, environment, this.#process, since);
+    return reports.flatMap(({ connections }) => JSON.parse(connections ?? "[]") as Session[]);
   }
 
-  #connectionsIn(environment: number): number {
-    return [...this.#listeners].filter(({ tenant }) => tenant.environment === environment).length;
+  #ownIn(environment: number): Listener[] {
+    return [...this.#listeners].filter(({ tenant }) => tenant.environment === environment);
   }
 
   /**
-   * Reports how many listen to an environment. Changes made meanwhile are reported afterwards, together. Never rejects.
+   * Tells other processes who listens to an environment. Changes made meanwhile are reported afterwards, together. Never
+   * rejects.
    */
-  #report(environment: number): Promise<void> {
+  async #report(environment: number): Promise<void> {
+    if (this.#isOnlyProcess) return;
     this.#unreported.add(environment);
     this.#sending ??= this.#sendReports().finally(() => (this.#sending = undefined));
     return this.#sending;
@@ -190,8 +210,10 @@ export class ListenerRegistry {
           async (tx) => {
             for (const environment of environments) {
               const process = this.#process;
-              const connections = this.#connectionsIn(environment);
-              await saveListenerCount(tx, { environment, process, sessions: connections, reported_at: clock.now() });
+              const own = this.#ownIn(environment);
+              const connections = JSON.stringify(own.map(toSession));
+              const report = { environment, process, sessions: own.length, connections, reported_at: clock.now() };
+              await saveListenerCount(tx, report);
             }
           },
           { isolation: "read committed" },

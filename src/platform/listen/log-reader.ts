@@ -10,6 +10,7 @@ import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import { DamagedEventError, openBody } from "../storage/event-body.ts";
 import {
+  type Addressee,
   alignLog,
   countOthers,
   endOfLog,
@@ -39,6 +40,10 @@ export const MAX_BUFFERED_BYTES = 1024 * 1024;
 export interface LogClient {
   /** How many events it accepts now. If none, it calls the reader once it accepts some. */
   available(): number;
+  /**
+   * Returns whether a retry is for this client; undefined while that is not known, after which it calls the reader.
+   */
+  isFor(addressee: Addressee, type: string): boolean | undefined;
   /** Sends events in order. Returns how many it accepted; the rest is read again. */
   send(events: readonly LoggedEvent[]): number;
   /** Reports how many more new events have other types than those that it reads. */
@@ -169,13 +174,26 @@ export class LogReader {
       await this.#findAgain();
       return "more";
     }
-    const events = await this.#open(part.events);
+    const { settled, own } = this.#select(part.events);
+    const events = await this.#open(own);
     await this.#tellOfGap(part.removed, events[0]);
     if (this.#stopped || !this.#send(events)) return "end";
-    if (events.length === limit || events.length < part.events.length) return "more";
+    if (events.length < own.length) return "more";
+    this.#position = settled.at(-1)?.position ?? this.#position;
+    if (settled.length < part.events.length) return "end";
+    if (settled.length === limit) return "more";
     this.#passOver(part.end);
     this.#countLater();
     return part.heldBack ? "held back" : "end";
+  }
+
+  /** Returns the events up to a retry that may be for the client, and those of them that are for it. */
+  #select(listed: LogPart["events"]) {
+    const isOwn = ({ addressee, type }: LogPart["events"][number]) =>
+      addressee === undefined || this.#client.isFor(addressee, type);
+    const unsettled = listed.findIndex((event) => isOwn(event) === undefined);
+    const settled = unsettled === -1 ? listed : listed.slice(0, unsettled);
+    return { settled, own: settled.filter(isOwn) };
   }
 
   /** Returns the first events with their bodies. The others, and those from one that was just removed, are read again. */
@@ -187,8 +205,8 @@ export class LogReader {
       if (events.length > 0 && bytes > READ_BYTES) break;
       const opened = await openBody(this.#tools.database, this.#tenant.environment, event);
       if (opened === undefined) break;
-      const { position, id, type, replayId } = event;
-      events.push({ position, id, type, replayId, body: opened.body, isDamaged: opened.isDamaged });
+      const { position, id, type, replayId, addressee } = event;
+      events.push({ position, id, type, replayId, addressee, body: opened.body, isDamaged: opened.isDamaged });
     }
     return events;
   }

@@ -30,6 +30,7 @@ import {
 import { cursorOf, findStart, type LogTools } from "./log-reader.ts";
 import { ListenerConnection } from "./connection.ts";
 import { newestFailed, toListenerResult, type Undelivered, UndeliveredEvents } from "./undelivered.ts";
+import type { Queries } from "../storage/database.ts";
 import type { With } from "../tools.ts";
 
 /** Characters of why a client waits. */
@@ -97,13 +98,15 @@ export function createListenServer(
     if (connected.isClosing) throw stopping();
     sockets.handleUpgrade(request, stream, head, (socket) => {
       recordHandshake(tools, handshake, 101);
-      const recorder = new AckRecorder(tools, listener, undelivered, offset);
+      const sessions = (queries: Queries) => registry.sessionsIn(queries, tenant);
+      const recorder = new AckRecorder(tools, listener, undelivered, { offset, sessions });
       const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
       const setTargets = ({ targets, once, waiting, remedy }: TargetsFrame): void => {
         const reason = { waiting: waiting?.slice(0, MAX_REASON), remedy: remedy?.slice(0, MAX_REASON) };
-        Object.assign(listener, { targets, once, ...reason });
+        registry.setTargets(listener, { targets, once, ...reason });
       };
-      const settings = { tenant, types, window: query.window ?? LIMITS.listenWindowDefault, start, setTargets };
+      const window = query.window ?? LIMITS.listenWindowDefault;
+      const settings = { tenant, types, window, start, listener, setTargets };
       const connection = new ListenerConnection(tools, socket, stream, settings, recorder);
       connected.add(connection, caller, recorder);
       watch.start();
@@ -147,7 +150,6 @@ export function createListenServer(
       watch.stop();
       await connected.close();
       sockets.close();
-      await registry.close();
     },
   };
 }

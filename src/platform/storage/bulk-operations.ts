@@ -110,7 +110,7 @@ export function deliveriesOfEvent(queries: Queries, range: BulkRange, eventId: s
   const parameters: SqlValue[] = [range.environment, eventId];
   return queries.all<{ receiver: string; status: DeliveryStatus }>(
     `SELECT COALESCE(endpoint_id, 'listeners') AS receiver, status FROM deliveries
-     WHERE environment = $1 AND event_id = $2 AND ${toReceivers(range, parameters)} ORDER BY id`,
+     WHERE environment = $1 AND event_id = $2 AND ${toReceivers(range, parameters, "event_id")} ORDER BY id`,
     parameters,
   );
 }
@@ -119,13 +119,17 @@ function ofDeliveries(range: BulkRange, bound: "id" | "event_id") {
   const { environment, status = "", position, untilId } = range;
   const parameters: SqlValue[] = [environment, status, position, untilId];
   const base = `environment = $1 AND status = $2 AND ${bound} > $3 AND ${bound} < $4`;
-  return { conditions: [base, toReceivers(range, parameters)], parameters };
+  return { conditions: [base, toReceivers(range, parameters, bound)], parameters };
 }
 
-/** Selects what was sent to the endpoint, or to any. Of the deliveries of an event to listeners, only the last counts. */
-function toReceivers({ endpointId, ofListeners }: BulkRange, parameters: SqlValue[]): string {
+/**
+ * Selects what was sent to the endpoint, or to any. A replay goes to all listeners, so of the deliveries of an event to
+ * these only the last counts.
+ */
+function toReceivers({ endpointId, ofListeners }: BulkRange, parameters: SqlValue[], of: "id" | "event_id"): string {
   if (endpointId !== undefined) return `endpoint_id = $${parameters.push(endpointId)}`;
   if (!ofListeners) return "endpoint_id IS NOT NULL";
+  if (of === "id") return "1 = 1";
   return `(endpoint_id IS NOT NULL OR NOT EXISTS (
     SELECT 1 FROM deliveries later WHERE later.environment = deliveries.environment
     AND later.event_id = deliveries.event_id AND later.id > deliveries.id AND later.endpoint_id IS NULL))`;

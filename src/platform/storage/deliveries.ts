@@ -3,6 +3,7 @@ import { statusesOf } from "../../contract/resources.ts";
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import { inBatches, insertRows } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
+import type { Addressee } from "./event-log.ts";
 import { type PageRequest, readMergedPage } from "./page.ts";
 
 /** Times are the environment's own. */
@@ -140,31 +141,43 @@ export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt
   );
 }
 
-export interface ListenerDelivery extends Pick<DeliveryRow, "id" | "event_id" | "target" | "attempt_count"> {
+export interface ListenerDelivery extends Pick<
+  DeliveryRow,
+  "id" | "event_id" | "listener_id" | "target" | "status" | "attempt_count"
+> {
   last_attempt_at: number | null;
 }
 
-/** Returns the deliveries of events to a listener that were recorded. */
+/** Returns the deliveries of events to listeners that were recorded. */
 export function findListenerDeliveries(
   queries: Queries,
-  { id, environment }: { id: string; environment: number },
+  environment: number,
   eventIds: readonly string[],
 ): Promise<ListenerDelivery[]> {
   return inBatches(eventIds, (placeholders, batch) =>
     queries.all(
-      `SELECT d.id, d.event_id, d.target, d.attempt_count,
+      `SELECT d.id, d.event_id, d.listener_id, d.target, d.status, d.attempt_count,
          (SELECT a.at FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempt_count) AS last_attempt_at
        FROM deliveries d WHERE d.event_id IN (${placeholders})
-         AND d.environment = $${batch.length + 1} AND d.listener_id = $${batch.length + 2}`,
-      [...batch, environment, id],
+         AND d.environment = $${batch.length + 1} AND d.listener_id IS NOT NULL`,
+      [...batch, environment],
     ),
   );
 }
 
-/** Counts one more attempt of a listener's delivery, with its outcome. */
-export async function recordListenerOutcome(tx: Transaction, id: string, status: DeliveryStatus, attempts: number) {
-  const sql = "UPDATE deliveries SET status = $2, attempt_count = attempt_count + $3 WHERE id = $1";
-  await tx.run(sql, [id, status, attempts]);
+/** Counts more attempts of a listener's delivery, with their outcome and the target that they were made to. */
+export async function recordListenerOutcome(
+  tx: Transaction,
+  { id, status, target }: Pick<DeliveryRow, "id" | "status" | "target">,
+  attempts: number,
+) {
+  const sql = "UPDATE deliveries SET status = $2, attempt_count = attempt_count + $3, target = $4 WHERE id = $1";
+  await tx.run(sql, [id, status, attempts, target]);
+}
+
+/** Makes a delivery one to another target, because the application has moved there. */
+export async function moveListenerDelivery(tx: Transaction, id: string, { listener, target }: Addressee) {
+  await tx.run("UPDATE deliveries SET listener_id = $2, target = $3 WHERE id = $1", [id, listener, target]);
 }
 
 /** Ends a pending delivery. An attempt in flight is still recorded, and no other follows it. */

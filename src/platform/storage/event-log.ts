@@ -19,6 +19,12 @@ export interface LogNumbers {
   replay: number;
 }
 
+/** The sessions of a listener that forward to a target; null for those that have not said where they forward. */
+export interface Addressee {
+  listener: string;
+  target: string | null;
+}
+
 /** An event in the log, with its position. */
 interface LogEntry {
   position: LogPosition;
@@ -26,6 +32,8 @@ interface LogEntry {
   type: EventType;
   /** The ID of a replay's position; an event's own ID names its position. */
   replayId: string | undefined;
+  /** Who gets it, if not everyone: it is the retry of a delivery. */
+  addressee: Addressee | undefined;
 }
 
 /** An event in the log with its body. */
@@ -56,7 +64,8 @@ interface EntryRow extends ListedBody {
   after_seq: number;
   number: number;
   type: EventType;
-  replay_id: string | null;
+  /** The ID of a replay, followed by its addressee if it has one: each column costs time for each row. */
+  replay: string | null;
 }
 
 /**
@@ -104,7 +113,8 @@ export async function readLog(
        SELECT seq AS after_seq, 0 AS number, id, type, ${LISTED_BODY} FROM events
        WHERE environment = $1 AND seq > $2 AND seq < ${horizon} AND type IN (${typeParameters}) ORDER BY seq LIMIT $5),
      new_replays AS (
-       SELECT r.after_seq, r.number, e.id, e.type, ${LISTED_BODY}, r.id AS replay_id
+       SELECT r.after_seq, r.number, e.id, e.type, ${LISTED_BODY},
+         r.id || COALESCE(' ' || r.listener_id || ' ' || COALESCE(r.target, ''), '') AS replay
        FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
        WHERE r.environment = $1 AND r.number > $3 AND r.number < ${horizon} AND r.event_type IN (${typeParameters})
        ORDER BY r.number LIMIT $5),
@@ -119,10 +129,10 @@ export async function readLog(
        LEFT JOIN (${LAST_EVENT(horizon)}) AS last_event ON 1 = 1
        LEFT JOIN (${LAST_REPLAY(horizon)}) AS last_replay ON 1 = 1)
      SELECT ${STATE_TEXT} AS state, CAST(NULL AS BIGINT) AS after_seq, CAST(NULL AS BIGINT) AS number, NULL AS id,
-            NULL AS type, NULL AS body, CAST(NULL AS BIGINT) AS body_checksum, NULL AS body_bytes, NULL AS replay_id
+            NULL AS type, NULL AS body, CAST(NULL AS BIGINT) AS body_checksum, NULL AS body_bytes, NULL AS replay
      FROM state
      UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, body_bytes, NULL FROM new_events
-     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, body_bytes, replay_id FROM new_replays`,
+     UNION ALL SELECT NULL, after_seq, number, id, type, body, body_checksum, body_bytes, replay FROM new_replays`,
     parameters,
   );
   const state = rows.find((row) => row.state !== null)?.state;
@@ -156,11 +166,13 @@ function readState(state: string): Omit<LogPart, "events"> {
 /** Lists each member, because copying the rest of a row would cost as much as sending the event. */
 function toEvents(entries: readonly EntryRow[], after: LogPosition): LogPart["events"] {
   let { seq, replay } = after;
-  return entries.map(({ id, type, body, body_checksum, body_bytes, after_seq, number, replay_id }) => {
-    if (replay_id === null) seq = after_seq;
+  return entries.map(({ id, type, body, body_checksum, body_bytes, after_seq, number, replay: again }) => {
+    const [replayId, listener, target] = again?.split(" ") ?? [];
+    if (replayId === undefined) seq = after_seq;
     else replay = number;
-    const position = { seq, replay, id: replay_id ?? id };
-    return { position, id, type, replayId: replay_id ?? undefined, body, body_checksum, body_bytes };
+    const position = { seq, replay, id: replayId ?? id };
+    const addressee = listener === undefined ? undefined : { listener, target: target || null };
+    return { position, id, type, replayId, addressee, body, body_checksum, body_bytes };
   });
 }
 

@@ -11,7 +11,7 @@ import {
   SMALL_BYTES,
   type StoredBody,
 } from "./event-body.ts";
-import { extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
+import { type Addressee, extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
 import type { PageRequest } from "./page.ts";
 
 export interface EventRow {
@@ -231,16 +231,17 @@ const END: Record<Queries["dialect"], string> = {
   postgres: "SELECT position AS number, position AS after_seq FROM (SELECT log_position() AS position) AS log",
 };
 
-/** Adds a replay at the end of the log. */
+/** Adds a replay at the end of the log: for everyone, or for some sessions of `service listen`. */
 export async function insertReplay(
   tx: Transaction,
-  replay: { environment: number; id: string; eventId: string; eventType: EventType },
+  replay: { environment: number; id: string; eventId: string; eventType: EventType; addressee?: Addressee | undefined },
 ): Promise<void> {
+  const { listener = null, target = null } = replay.addressee ?? {};
   takePosition(tx);
   await tx.run(
-    `INSERT INTO replays (number, environment, id, event_id, event_type, after_seq)
-     SELECT number, $1, $2, $3, $4, after_seq FROM (${END[tx.dialect]}) AS log_end`,
-    [replay.environment, replay.id, replay.eventId, replay.eventType],
+    `INSERT INTO replays (number, environment, id, event_id, event_type, listener_id, target, after_seq)
+     SELECT number, $1, $2, $3, $4, $5, $6, after_seq FROM (${END[tx.dialect]}) AS log_end`,
+    [replay.environment, replay.id, replay.eventId, replay.eventType, listener, target],
   );
 }
 

@@ -50,24 +50,23 @@ export function deleteListeners(tx: Transaction, environment: number, before: nu
 }
 
 /**
- * Stores how many connections listen to an environment at one process, in place of its previous report (PostgreSQL only:
+ * Stores which connections listen to an environment at one process, in place of its previous report (PostgreSQL only:
  * elsewhere there is one process). The name of a process is never reused; a dead one no longer reports.
  */
 export async function saveListenerCount(
   tx: Transaction,
-  row: { environment: number; process: string; sessions: number; reported_at: number },
+  row: { environment: number; process: string; sessions: number; connections: string; reported_at: number },
 ): Promise<void> {
-  const update = "DO UPDATE SET sessions = excluded.sessions, reported_at = excluded.reported_at";
-  await insertRow(tx, "listener_counts", row, `ON CONFLICT (environment, process) ${update}`);
+  const set = ["sessions", "connections", "reported_at"].map((name) => `${name} = excluded.${name}`).join(", ");
+  await insertRow(tx, "listener_counts", row, `ON CONFLICT (environment, process) DO UPDATE SET ${set}`);
 }
 
-/** Returns how many connections listen to an environment at other processes, of those that have reported since a time. */
-export async function countConnectionsElsewhere(queries: Queries, environment: number, process: string, since: number) {
-  const row = await queries.get<{ sessions: number | null }>(
-    "SELECT SUM(sessions) AS sessions FROM listener_counts WHERE environment = $1 AND process <> $2 AND reported_at >= $3",
+/** Returns what other processes have reported of an environment since a time. A former version reports no connections. */
+export function listenerCountsElsewhere(queries: Queries, environment: number, process: string, since: number) {
+  return queries.all<{ connections: string | null }>(
+    "SELECT connections FROM listener_counts WHERE environment = $1 AND process <> $2 AND reported_at >= $3",
     [environment, process, since],
   );
-  return row?.sessions ?? 0;
 }
 
 /** Removes reports that were not repeated since a time. */

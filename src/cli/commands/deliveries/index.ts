@@ -14,6 +14,7 @@ import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../../resour
 import { resourceFor } from "../../resource/resource.ts";
 import { actionVerb, callVerb, IDEMPOTENCY_KEY, idOperand, listVerb, SEARCH_FILTERS } from "../../resource/verbs.ts";
 import { codeOfError, shortError } from "../../../explain/attempts.ts";
+import { typed } from "../../../explain/resend.ts";
 import { printable } from "../../terminal/printable.ts";
 import { foldText } from "../../terminal/spans.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -38,6 +39,8 @@ const RESPONSE: Column<Delivery> = {
 };
 /** An endpoint, or a session of `service listen`, whose ID says so. */
 const RECEIVER: Column<Delivery> = { label: "Receiver", text: ({ endpoint, listener }) => endpoint ?? listener ?? "" };
+/** Where a session forwards to: all sessions of a listener have its ID. */
+const TARGET: Column<Delivery> = { label: "Target", text: ({ target }) => target ?? "" };
 /** A listener reports a delivery after its last attempt. */
 const REPORTED_AT: Column<Delivery> = {
   ...CREATED_AT,
@@ -55,12 +58,16 @@ const DELIVERIES = resourceFor<Delivery>("delivery", {
     { ...TYPE, shrinks: true },
     RESPONSE,
     { ...ATTEMPTS, optional: true },
-    { ...RECEIVER, optional: true },
+    {
+      ...RECEIVER,
+      text: (one, view) => (view.terminal && typed(one.target ?? "")) || RECEIVER.text(one, view),
+      optional: true,
+    },
     { ...EVENT, optional: true },
     { ...NEXT, optional: true },
     { ...CREATED, optional: false },
   ],
-  details: [ID, STATUS, TYPE, EVENT, RECEIVER, NEXT, ENVIRONMENT, REPORTED_AT],
+  details: [ID, STATUS, TYPE, EVENT, RECEIVER, TARGET, NEXT, ENVIRONMENT, REPORTED_AT],
 });
 
 /** One delivery, with its attempts. */
@@ -166,7 +173,8 @@ async function runRetry(
     return now.attempt_count > delivery.attempt_count ? now : undefined;
   }, context);
   if (output.json || output.quiet || output.chosen) await output.object(tried ?? delivery, DELIVERIES.view);
-  showAttempt(tried?.attempts?.at(-1), { id, type: delivery.event_type }, context);
+  const { event_type: type, target } = tried ?? delivery;
+  showAttempt(tried?.attempts?.at(-1), { id, type, target }, context);
 }
 
 async function runGet(context: Context, id: string): Promise<void> {
@@ -183,7 +191,7 @@ async function runGet(context: Context, id: string): Promise<void> {
     return;
   }
   for (const line of timelineLines(delivery, { styles: output.styles, now, width: output.width })) output.line(line);
-  if (delivery.endpoint !== null && delivery.status !== "succeeded") {
+  if (delivery.status !== "succeeded") {
     output.note(`\nRetry it now:\n  service deliveries retry ${id}`);
   }
 }

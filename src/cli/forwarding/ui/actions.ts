@@ -6,7 +6,7 @@ import { rewriteJson } from "../../../contract/rewrite-json.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { isRecord, parseJson } from "../../../contract/json.ts";
 import { counted } from "../../../contract/words.ts";
-import { replayOf } from "../../../explain/listeners.ts";
+import { replayOf } from "../../../explain/resend.ts";
 import { isNote, labelOf } from "../../../explain/finding.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";

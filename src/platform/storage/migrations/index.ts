@@ -11,6 +11,7 @@ import { deliveryTargets } from "./009-delivery-targets.ts";
 import { requestClients } from "./010-request-clients.ts";
 import { injectedFaults } from "./011-injected-faults.ts";
 import { sessionUse } from "./012-session-use.ts";
+import { addressedReplays } from "./013-addressed-replays.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A migration never changes after its release. */
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly Migration[] = [
   requestClients,
   injectedFaults,
   sessionUse,
+  addressedReplays,
 ];

@@ -14,7 +14,9 @@ export interface ListenSocket {
   events: SentEvent[];
   /** Resolves after this many events. */
   until(count: number): Promise<void>;
-  ack(seq: number): void;
+  /** Says where it forwards all events. */
+  forwardTo(url: string): void;
+  ack(seq: number, status?: number): void;
   close(): Promise<void>;
 }
 
@@ -45,7 +47,9 @@ export async function listenTo(baseUrl: string, key: string, query = "", device 
         },
         { timeout: 60_000, interval: 5 },
       ),
-    ack: (seq) => socket.send(JSON.stringify({ frame: "acks", acks: [{ seq, status_code: 200, duration_ms: 1 }] })),
+    forwardTo: (url) => socket.send(JSON.stringify({ frame: "targets", targets: [{ events: "*", url }] })),
+    ack: (seq, status = 200) =>
+      socket.send(JSON.stringify({ frame: "acks", acks: [{ seq, status_code: status, duration_ms: 1 }] })),
     close: () =>
       new Promise((resolve) => {
         socket.once("close", () => resolve());

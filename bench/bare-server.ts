@@ -74,7 +74,7 @@ const tools: Parameters<typeof createApp>[0] & Parameters<typeof serveApi>[1] = 
   clientAddress: (request) => request.socket.remoteAddress,
   contact: "mailto:bench@example.com",
   pageOfBadUrl: () => undefined,
-  listeners: { count: async () => 0, sessionsIn: async () => [], endedIn: () => [], resultsOf: () => [] },
+  listeners: { sessionsIn: async () => [], endedIn: () => [], resultsOf: () => [] },
   clockAdvancer: {
     begin: () => Promise.reject(new Error("no clock here")),
     follow: () => Promise.reject(new Error("no clock here")),

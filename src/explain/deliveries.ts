@@ -234,8 +234,9 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
   const { id, status, next_attempt: next, attempting_since: since } = delivery;
   const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
   const attempts = attemptsOf(delivery);
-  const receiver = { ...receiverOf(delivery, endpoint), flag: flagOf(delivery.target, chain) };
   const sessions = sessionsOf(delivery, chain);
+  const receiver = { ...receiverOf(delivery, endpoint), flag: flagOf(delivery.target, chain) };
+  if (sessions > 0) receiver.again = "retry";
   const shown = attemptEvidence(attempts, time);
   // Attempts of several sessions at the same time are recorded once, so they have no true number.
   const evidence = sessions < 2 ? shown : (shown?.replace(/^Attempt \d+/, "Last attempt") ?? null);

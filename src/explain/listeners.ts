@@ -198,11 +198,10 @@ interface Forwarded {
 }
 
 /** Returns the command that sends a delivery of a listener again, to its own target. */
-export function sendAgain({ event, event_type: type, listener, target }: Delivery, chain: Chain): string {
-  // A listener that is connected now may forward to another application.
-  const targets = openConnections(chain).flatMap((one) => one.targets);
-  const isElsewhere = isLocal(target) && targets.every(({ url }) => url !== target);
-  return isListened(chain, type) && !isElsewhere
+export function sendAgain(delivery: Delivery, chain: Chain): string {
+  const { id, event, event_type: type, listener, target } = delivery;
+  if (sessionsOf(delivery, chain) > 0) return shellCommand`service deliveries retry ${id}`;
+  return isListened(chain, type) && !isLocal(target)
     ? replayOf(event)
     : forwardOf({ event, type, listener, target }, chain);
 }
@@ -244,10 +243,12 @@ export function openConnections({ statistics }: Pick<Chain, "statistics">): List
 }
 
 /**
- * Returns how many sessions of a listener may have made the attempts of a delivery: their attempts are recorded together.
+ * Returns how many connected sessions a retry of a listener's delivery reaches, and may have made its attempts: these are
+ * recorded together.
  */
-export function sessionsOf({ listener, target }: Delivery, chain: Chain): number {
+export function sessionsOf({ listener: id, target, event_type: type }: Delivery, chain: Chain): number {
   return openConnections(chain).filter(
-    ({ listener: id, targets }) => id === listener && targets.some(({ url }) => url === target),
+    ({ listener, targets, events }) =>
+      listener === id && (urlFor(targets, type) ?? null) === target && matchesSubscriptions(events, type),
   ).length;
 }

@@ -93,7 +93,6 @@ export async function assembleParts(
   registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
   if (servesApi) {
     const listeners: Listeners = {
-      count: (queries, environment, type) => registry.count(queries, environment, type),
       sessionsIn,
       endedIn: (tenant) => registry.endedIn(tenant),
       resultsOf: (environment, event, now) => listening?.resultsOf(environment, event, now) ?? [],

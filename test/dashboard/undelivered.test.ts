@@ -262,7 +262,7 @@ it("failed deliveries to listeners are counted and listed, with their URL", asyn
   await expect.poll(async () => (await failed("&receiver=listener")).length).toBe(1);
   const [{ id }] = await failed("&receiver=listener");
   await board.show(`sandbox/deliveries/${id}`);
-  await page.locator(".answer").getByRole("button", { name: "Replay event" }).waitFor();
+  await page.locator(".answer").getByRole("button", { name: "Retry now" }).waitFor();
   await listener.kill();
   const all = (await failed("")).length;
   await board.restart();

@@ -1,4 +1,4 @@
-import type { EventType } from "../../contract/event-types.ts";
+import { type EventType, matchesSubscriptions } from "../../contract/event-types.ts";
 import { type IdKind, idsOf, kindOfId } from "../../contract/ids.ts";
 import { type Operation, OPERATIONS } from "../../contract/operations.ts";
 import { type Field, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../contract/resources.ts";
@@ -55,8 +55,6 @@ export interface ClockAdvancer {
 
 /** What is known of the connections of `service listen`. */
 export interface Listeners {
-  /** Returns how many connections listen to an environment, or to an event type of it. */
-  count(queries: Queries, environment: number, type?: string): Promise<number>;
   /** Returns the open ones in an environment. */
   sessionsIn: deliveries.Sessions;
   /** Returns the last one of each listener that forwarded in an environment, at this process. */
@@ -80,7 +78,7 @@ export function handlersOf(tools: OperationTools): Readonly<Record<string, AnyHa
 /** Returns the handlers of the operations that are described one by one. */
 function customHandlers(tools: OperationTools): Handlers {
   const { vault, clock, versions, requests, listeners, clockAdvancer } = tools;
-  const isListened = async ({ tx, tenant }: RequestContext) => (await listeners.count(tx, tenant.environment)) > 0;
+  const isListened = async ({ tx, tenant }: RequestContext) => (await listeners.sessionsIn(tx, tenant)).length > 0;
   const bulkHandler =
     (type: BulkType): Write<{ body: BulkFilters }> =>
     async ({ body }, context) =>
@@ -119,8 +117,9 @@ function customHandlers(tools: OperationTools): Handlers {
     replayEvent: async ({ id, body: { endpoint } }, context) => {
       const to = endpoint === undefined ? undefined : [endpoint];
       const { type, deliveries: created } = await deliveries.replayEvent(context, id, to);
-      const count = await listeners.count(context.tx, context.tenant.environment, type);
-      return { object: "replay", event: id, deliveries: created, listeners: count };
+      const sessions = await listeners.sessionsIn(context.tx, context.tenant);
+      const { length } = sessions.filter(({ events: subscriptions }) => matchesSubscriptions(subscriptions, type));
+      return { object: "replay", event: id, deliveries: created, listeners: length };
     },
     replayEvents: bulkHandler("events.replay"),
 

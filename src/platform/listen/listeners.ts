@@ -1,7 +1,6 @@
 import type { Duplex } from "node:stream";
 import { Periodic } from "../time/periodic.ts";
 import type { With } from "../tools.ts";
-import { matchesSubscriptions } from "../../contract/event-types.ts";
 import type { ListenTarget } from "../../contract/listen.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { StorageUnavailableError, type Queries } from "../storage/database.ts";
@@ -143,13 +142,6 @@ export class ListenerRegistry {
   setTargets(listener: Listener, forwarding: Pick<Listener, "targets" | "once" | "waiting" | "remedy">): void {
     Object.assign(listener, forwarding);
     void this.#report(listener.tenant.environment);
-  }
-
-  /** Returns how many connections listen to an environment, or to an event type of it, in any process. */
-  async count(queries: Queries, environment: number, type?: string): Promise<number> {
-    const own = this.#ownIn(environment).map(toSession);
-    const all = [...own, ...(await this.#elsewhere(queries, environment))];
-    return all.filter(({ events }) => type === undefined || matchesSubscriptions(events, type)).length;
   }
 
   /** Returns the open connections in a sandbox, in any process. */

@@ -14,7 +14,7 @@ import {
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { ApiError, invalidFields, shorten, unavailable } from "../domain/api-error.ts";
-import type { Caller } from "../domain/request-context.ts";
+import type { Caller, Tenant } from "../domain/request-context.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import { compileQuery, MAX_ERRORS } from "../http/validate.ts";
 import { AckRecorder } from "./acknowledgements.ts";
@@ -70,11 +70,11 @@ export function createListenServer(
   const readQuery = compileQuery(QUERY);
 
   /** Notifies the listeners of this process, except one. If the database is unavailable, the next change does. */
-  const tellOthers = (environment: number, newest?: ListenerConnection) => {
-    const told = connected.of(environment).filter((connection) => connection !== newest);
+  const tellOthers = (tenant: Tenant, newest?: ListenerConnection) => {
+    const told = connected.of(tenant.environment).filter((connection) => connection !== newest);
     if (told.length === 0) return;
-    registry.count(tools.database, environment).then(
-      (count) => told.forEach((connection) => connection.tellOthers(count - 1)),
+    registry.sessionsIn(tools.database, tenant).then(
+      ({ length }) => told.forEach((connection) => connection.tellOthers(length - 1)),
       (error: unknown) => tools.log.warn({ err: error }, "the listeners of an environment could not be counted"),
     );
   };
@@ -123,8 +123,8 @@ export function createListenServer(
         subscriptions,
         others,
       });
-      tellOthers(tenant.environment, connection);
-      socket.once("close", () => tellOthers(tenant.environment));
+      tellOthers(tenant, connection);
+      socket.once("close", () => tellOthers(tenant));
     });
   };
 

@@ -37,10 +37,17 @@ const RESPONSE: Column<Delivery> = {
   },
   shrinks: true,
 };
-/** An endpoint, or a session of `service listen`, whose ID says so. */
-const RECEIVER: Column<Delivery> = { label: "Receiver", text: ({ endpoint, listener }) => endpoint ?? listener ?? "" };
-/** Where a session forwards to: all sessions of a listener have its ID. */
-const TARGET: Column<Delivery> = { label: "Target", text: ({ target }) => target ?? "" };
+/** An endpoint or a listener. A person knows its sessions, which have one ID, by where they forward to. */
+const RECEIVER: Column<Delivery> = {
+  label: "Receiver",
+  text: ({ endpoint, listener, target }, { terminal }) =>
+    endpoint ?? (terminal && target !== null ? typed(target) : listener) ?? "",
+};
+const RECEIVER_BY: Column<Delivery> = {
+  ...RECEIVER,
+  text: (delivery, view) =>
+    RECEIVER.text(delivery, view) + (view.terminal && delivery.target !== null ? ` by ${delivery.listener}` : ""),
+};
 /** A listener reports a delivery after its last attempt. */
 const REPORTED_AT: Column<Delivery> = {
   ...CREATED_AT,
@@ -58,16 +65,12 @@ const DELIVERIES = resourceFor<Delivery>("delivery", {
     { ...TYPE, shrinks: true },
     RESPONSE,
     { ...ATTEMPTS, optional: true },
-    {
-      ...RECEIVER,
-      text: (one, view) => (view.terminal && typed(one.target ?? "")) || RECEIVER.text(one, view),
-      optional: true,
-    },
+    { ...RECEIVER, optional: true },
     { ...EVENT, optional: true },
     { ...NEXT, optional: true },
     { ...CREATED, optional: false },
   ],
-  details: [ID, STATUS, TYPE, EVENT, RECEIVER, TARGET, NEXT, ENVIRONMENT, REPORTED_AT],
+  details: [ID, STATUS, TYPE, EVENT, RECEIVER_BY, NEXT, ENVIRONMENT, REPORTED_AT],
 });
 
 /** One delivery, with its attempts. */

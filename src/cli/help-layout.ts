@@ -171,14 +171,7 @@ export function descriptionOf({
   return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
 }
 
-export const HELP_TOPICS: readonly string[] = [
-  "authentication",
-  "environment",
-  "exit-codes",
-  "formatting",
-  "project-file",
-  "webhooks",
-];
+export const HELP_TOPICS = "authentication, environment, exit-codes, formatting, project-file, webhooks".split(", ");
 
 function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {

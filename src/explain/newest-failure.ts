@@ -17,22 +17,26 @@ const LOGS = pathOf("request_log");
 /** Deliveries of each status whose last attempts are compared; rejected requests, and later advances of the clock. */
 const MAX_CANDIDATES = 10;
 
-interface NewestFailure {
-  /** The delivery, or the event that a listener has not delivered; undefined if nothing failed. */
-  id: string | undefined;
+/** Something that failed. */
+interface Trouble {
+  id: string;
   /** When it failed last, in Unix milliseconds of the environment's time. */
   time: number;
-  /** The status of the delivery, if others have failed too. */
-  status: string | undefined;
-  /** The newest failure to a deleted endpoint, if nothing else failed: it needs no action. */
-  dead: string | undefined;
+  /** What has a lower one comes first, however old it is (default: 0). */
+  rank?: number;
+  /** What it is called (default: the newest failure). */
+  label?: string;
+  /** How to see all of its kind. */
+  more?: string | undefined;
 }
 
 /**
  * Returns the delivery, or the event that a listener has not delivered, with the newest failed attempt that no later
- * success has made up for.
+ * success has made up for. If there is none, `dead` is the newest failure to a deleted endpoint: it needs no action.
  */
-export async function newestFailure(api: ChainApi): Promise<NewestFailure> {
+export async function newestFailure(
+  api: ChainApi,
+): Promise<{ newest?: Trouble | undefined; dead?: string | undefined }> {
   const list = (query: Record<string, string>) => listOf<Delivery>(api, PATH, query);
   const listed = await Promise.all(
     ["failed", "retrying"].map(async (status) => {
@@ -55,14 +59,10 @@ export async function newestFailure(api: ChainApi): Promise<NewestFailure> {
       continue;
     }
     const status = failed.status === "pending" ? "retrying" : failed.status;
-    return {
-      id: failed.id,
-      time: timeOfDelivery(failed),
-      status: all.length > 1 ? status : undefined,
-      dead: undefined,
-    };
+    const more = all.length > 1 ? `For all: service deliveries list --status ${status}` : undefined;
+    return { newest: { id: failed.id, time: timeOfDelivery(failed), more } };
   }
-  return { id: retried?.id, time: retried?.time ?? 0, status: undefined, dead };
+  return { newest: retried, dead };
 }
 
 async function listOf<Item>(api: ChainApi, path: string, query: Record<string, string>): Promise<Item[]> {
@@ -74,38 +74,27 @@ function timeOf(attempt: string | undefined, id: string): number {
   return Math.max(attempt === undefined ? 0 : Date.parse(attempt), timeOfId(id));
 }
 
-/** What `service why` explains without an ID. */
-interface Trouble {
-  id: string;
-  /** When it happened, in Unix milliseconds of the environment's time. */
-  time: number;
-  /** What has a lower one comes first, however old it is (default: 0). */
-  rank?: number;
-  label?: string;
-  /** A command that shows more of this kind. */
-  more?: string | undefined;
-}
-
 /**
  * Returns the newest of these: a failed delivery, an event that reached none of its receivers, and a rejected request of
  * an application. Without any of them, it is an event for which there is no receiver, or else the newest rejected request
  * of the CLI or the dashboard, which have reported it. `note` names it.
  */
 export async function newestTrouble(api: ChainApi): Promise<{ id: string; note: string } | undefined> {
-  const { id, time, status, dead } = await newestFailure(api);
-  const more = status && `For all: service deliveries list --status ${status}`;
-  const found: (Trouble | undefined)[] = [
-    id === undefined ? undefined : { id, time, more },
+  const { newest: failed, dead } = await newestFailure(api);
+  const found = [
+    failed,
     await ifStatus(403, newestUnreceived(api), api),
     await ifStatus(403, newestRejected(api), api),
   ];
-  const [newest, before] = found
+  const [newest, ...older] = found
     .filter((one) => one !== undefined)
     .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || b.time - a.time);
   if (newest === undefined) {
     return dead === undefined ? undefined : { id: dead, note: `${NEWEST}: ${dead}, to an endpoint that was deleted` };
   }
-  const others = [newest.more, before === undefined || before.rank ? undefined : `Before it: service why ${before.id}`];
+  // A listener retries the newest event.
+  const before = older.find(({ id, rank = 0 }) => id !== newest.id && rank === 0);
+  const others = [newest.more, before && `Before it: service why ${before.id}`];
   const note = [`${newest.label ?? NEWEST}: ${newest.id}`, ...others.filter((one) => one !== undefined)].join(". ");
   return { id: newest.id, note };
 }
@@ -126,7 +115,7 @@ async function newestUnreceived(api: ChainApi): Promise<Trouble | undefined> {
   const deliveries = await listOf<Delivery>(api, PATH, { event: id, limit: "1" });
   if (deliveries.length > 0) return undefined;
   const receivers = [
-    ...(await listOf<WebhookEndpoint>(api, pathOf("webhook_endpoint"), {})),
+    ...((await ifStatus(403, listOf<WebhookEndpoint>(api, pathOf("webhook_endpoint"), {}), api)) ?? []),
     ...listeners.filter(({ disconnected_at: end }) => end === null),
   ];
   const isAwaited =

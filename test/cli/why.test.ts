@@ -378,7 +378,8 @@ describe("service why", () => {
     const { id } = await json<Event>("trigger", "customer.created");
     await listener.record(({ event, status }) => event === "forwarded" && status === 500);
     await expect.poll(async () => (await service(["why"])).stdout).toContain(id);
-    const { stdout } = await service(["why"]);
+    const { stdout, stderr } = await service(["why"]);
+    expect(stderr).not.toContain(`Before it: service why ${id}`);
     expect(stdout).toMatch(/^Cause: your application responded with 500; the listener's next attempt is due /i);
     expect(stdout).toContain("out of stock");
     await listener.kill();

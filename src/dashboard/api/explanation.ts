@@ -34,8 +34,8 @@ function apiIn(of: Environment): ChainApi {
 /** Returns the ID of the newest failed delivery, as `service why` finds it; undefined if none failed. */
 export async function findNewestFailure(): Promise<string | undefined> {
   const { newestFailure } = await import("./explain.ts");
-  const { id, dead } = await newestFailure(apiIn(environment.value));
-  return id ?? dead;
+  const { newest, dead } = await newestFailure(apiIn(environment.value));
+  return newest?.id ?? dead;
 }
 
 /** Reads the explanations that are shown. */

@@ -101,7 +101,7 @@ for (const name of Object.keys(FIELD_TYPES) as FieldTypeName[]) {
 for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   FORMATS[`${kind}-id`] = {
     accepts: (value) => isId(kind, value),
-    expected: `the ID of ${withArticle(kind.replaceAll("_", " "))} (${ID_PREFIXES[kind]}…)`,
+    expected: `the ID of ${withArticle(kind.replaceAll("_", " "))} (${ID_PREFIXES[kind]} and 22 letters or digits)`,
     keywords: {
       pattern: `^${ID_PREFIXES[kind]}[0-9A-Za-z]{22}$`,
       examples: [`${ID_PREFIXES[kind]}4Vf8aTqz0bKm2sNw9XyRcd`],

@@ -241,8 +241,14 @@ function argumentOf({ arg, about, parse, default: standard, choices }: Operand):
   return standard === undefined ? argument : argument.default(standard);
 }
 
-/** Returns a flag as Commander parses it. */
-export function optionOf(flag: Flag): Option {
+/** A flag as Commander parses it. */
+export interface FlagOption extends Option {
+  isRequired: boolean;
+  /** True if it may be given several times. */
+  isRepeatable: boolean;
+}
+
+export function optionOf(flag: Flag): FlagOption {
   const { parse, collect, default: standard, defaultText, choices, conflicts } = flag;
   const option = new Option(flag.flag, flag.about).helpGroup(flag.group ?? "");
   if (choices !== undefined) option.choices(choices);
@@ -250,6 +256,6 @@ export function optionOf(flag: Flag): Option {
   // Commander's variadic flags would also swallow the positional arguments that follow.
   if (collect !== undefined) option.argParser(collect as Collect);
   if (conflicts !== undefined) option.conflicts(conflicts);
-  Object.assign(option, { isRequired: flag.required === true });
-  return standard === undefined ? option : option.default(standard, defaultText);
+  if (standard !== undefined) option.default(standard, defaultText);
+  return Object.assign(option, { isRequired: flag.required === true, isRepeatable: collect !== undefined });
 }

@@ -14,16 +14,15 @@ export interface FieldType {
   /** What the command rejects at once, if it is certain that the platform rejects it, too (default: its `format`). */
   readonly flagCheck?: Pick<FormatRule, "accepts" | "expected">;
   /**
-   * The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, a list as JSON. Values
-   * that are kept apart, such as secrets, have schemas and columns of their own.
+   * The column's type, and how it holds the value: a time in milliseconds, a boolean as 0 or 1, lists and maps as JSON.
    */
-  readonly stored: "text" | "id" | "integer" | "time" | "boolean" | "json" | "apart";
+  readonly stored: "text" | "id" | "integer" | "time" | "boolean" | "json";
   /** What help shows for the flag's value (default: the field's name). */
   readonly placeholder?: string;
   /** How the command reads the flag's value (default: as it is). */
   readonly flagParser?: "amount" | "whole number" | "duration" | "ID" | "upper case";
   /** The input in forms: one of the dashboard's own, or a type of HTML (default: text). */
-  readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "headers" | "number";
+  readonly input?: "amount" | "checkbox" | "date" | "datetime-local" | "map" | "number";
   /** True if forms begin with the example. */
   readonly isPreset?: true;
   /** Returns a variant of an example, for each object of `trigger` with a unique field. */
@@ -146,8 +145,9 @@ export const FIELD_TYPES = {
     stored: "text",
     placeholder: "value",
   },
-  headers: { schema: { type: "object" }, stored: "apart", input: "headers" },
   list: { schema: { type: "array" }, stored: "json" },
+  /** Text by name, which updates merge. */
+  map: { schema: { type: "object" }, stored: "json", input: "map" },
 } as const satisfies Readonly<Record<string, FieldType>>;
 
 /** The items of a list: keywords of their JSON Schema, and of the list in requests. */
@@ -172,11 +172,44 @@ export const ITEM_TYPES = {
   },
 } as const satisfies Readonly<Record<string, ItemType>>;
 
+/** What a map holds: the schema of a value in requests, and the limits of the map. */
+interface PairType {
+  readonly value: Readonly<Record<string, unknown>> & { readonly maxLength: number };
+  readonly maxPairs: number;
+  readonly maxNameLength: number;
+  /** What help shows for the flag's value, and what is between a name and its value there. */
+  readonly placeholder: string;
+  readonly separator: string;
+}
+
+const PAIR_TYPES = {
+  text: {
+    value: { type: "string", maxLength: LIMITS.metadataValueLength },
+    maxPairs: LIMITS.metadataKeys,
+    maxNameLength: LIMITS.metadataKeyLength,
+    placeholder: "key=value",
+    separator: "=",
+  },
+  /** Names are compared ignoring case. */
+  header: {
+    value: { ...FIELD_TYPES.header.schema, maxLength: LIMITS.endpointHeaderValueLength },
+    maxPairs: LIMITS.endpointHeaders,
+    maxNameLength: LIMITS.endpointHeaderNameLength,
+    placeholder: "header",
+    separator: ": ",
+  },
+} as const satisfies Readonly<Record<string, PairType>>;
+
 export type FieldTypeName = keyof typeof FIELD_TYPES;
 
 /** Returns the entry of a list's items without the literal types. */
 export function itemTypeOf(name: string): ItemType {
   return ITEM_TYPES[name as keyof typeof ITEM_TYPES];
+}
+
+/** Returns the entry of a map's pairs without the literal types. */
+export function pairTypeOf(name = "text"): PairType {
+  return PAIR_TYPES[name as keyof typeof PAIR_TYPES];
 }
 
 /** Returns the entry of a type without the literal types. */

@@ -27,6 +27,15 @@ const STATUS = {
   inList: true,
 } as const satisfies Field;
 
+const METADATA = {
+  type: "map",
+  label: "Metadata",
+  about: "Metadata pair, at most 50 (repeatable)",
+  change: "Metadata pair to set; key= removes a pair (repeatable)",
+  described: { both: "Your own string pairs" },
+  examples: ["plan=team"],
+} as const satisfies Field;
+
 /**
  * One entry per resource of the API: IDs, scopes, event types, CLI commands, dashboard pages and OpenAPI tags are derived
  * from it. Plain data, because every command loads it and the dashboard sends it to browsers. CONTRIBUTING.md describes
@@ -60,6 +69,7 @@ export const RESOURCES = {
         about: "Phone number (E.164), such as +442071838750",
         examples: ["+442071838750"],
       },
+      metadata: METADATA,
     },
     updatable: true,
     deletable: true,
@@ -91,6 +101,7 @@ export const RESOURCES = {
         filter: true,
         inList: true,
       },
+      metadata: METADATA,
     },
     actions: {
       complete: { to: "completed", about: "Complete a pending order", label: "Complete order" },
@@ -133,6 +144,7 @@ export const RESOURCES = {
         output: true,
         inList: true,
       },
+      metadata: METADATA,
     },
     actions: {
       succeed: { to: "succeeded", about: "Mark a pending payment as succeeded", label: "Mark as succeeded" },
@@ -198,12 +210,20 @@ export const RESOURCES = {
         described: { both: "What the endpoint is for" },
       },
       headers: {
-        type: "headers",
+        type: "map",
+        of: "header",
+        secret: "header_names",
         label: "Headers",
         about: "Header of every attempt: 'Name: value', or @file with one per line (repeatable)",
         change: "Header to set: 'Name: value', or to remove: 'Name:'; or @file (repeatable)",
         flag: "header",
-        hint: "One per line, such as X-Api-Key: 3f1d0c. Later, only names are shown.",
+        hint: "One per line. Later, only names are shown.",
+        described: {
+          request:
+            "Sent with every attempt. Not: Service-*, Content-*, Host, User-Agent, and headers of the connection",
+          response: "Names of the headers that every attempt sends. Their values are not shown",
+        },
+        examples: ["X-Api-Key: 3f1d0c"],
       },
       status: {
         type: "status",
@@ -442,15 +462,14 @@ export interface Resource {
   /** Statuses, the initial one first, each with its highlighting. */
   statuses?: Readonly<Record<string, StatusTone>>;
   /**
-   * Fields in the order of the JSON, without the fields that every object has: id, object, metadata, livemode and
-   * created.
+   * Fields in the order of the JSON, without the fields that every object has: id, object, livemode and created.
    */
   fields?: Readonly<Record<string, Field>>;
-  /** True if the resource has its own code in each layer, and no metadata. Otherwise its fields describe all of it. */
+  /** True if the resource has its own code in each layer. Otherwise its fields describe all of it. */
   custom?: true;
   /** The member of its JSON that is shown once, and its name in sentences. */
   secret?: { name: string; label: string };
-  /** True if PATCH can change every input field and merges the metadata. */
+  /** True if PATCH can change every input field and merges maps. */
   updatable?: true;
   deletable?: true;
   /** Verbs that move a pending object to a final status: `POST /v1/<plural>/{id}/<verb>`. */
@@ -479,7 +498,7 @@ export interface Field {
   hint?: string;
   /** Its descriptions in the API reference, if the phrase is for the flags only: of an entry with `custom`. */
   described?: { request?: string; response?: string; both?: string };
-  /** For type `id`: the kind of resource, which must exist. For type `list`: the format of its items. */
+  /** For type `id`: the kind of resource, which must exist. For types `list` and `map`: the format of the values. */
   of?: string;
   /** For type `choice`: the values. */
   choices?: readonly string[];
@@ -493,6 +512,11 @@ export interface Field {
   required?: true;
   /** Text that is unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
   unique?: true;
+  /**
+   * For type `map` of an entry with `custom`: the values are secret. Responses have the names only, in the member of this
+   * name, and the database a column of this name besides the sealed values.
+   */
+  secret?: string;
   /** True if only the platform sets it. */
   output?: true;
   /** Whether lists can be filtered by it. */

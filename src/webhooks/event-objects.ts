@@ -12,7 +12,7 @@ export interface Customer {
   name: string | null;
   /** Phone number (E.164), such as +442071838750. */
   phone: string | null;
-  /** String pairs: at most 50 keys of 40 characters, values of 500. */
+  /** Your own string pairs. At most 50 keys of 40 characters, values of 500. */
   metadata: Record<string, string>;
   /** False in the sandbox. */
   livemode: boolean;
@@ -34,7 +34,7 @@ export interface Order {
   status: "pending" | "completed" | "canceled";
   /** ID of the customer; null for none. */
   customer: string | null;
-  /** String pairs: at most 50 keys of 40 characters, values of 500. */
+  /** Your own string pairs. At most 50 keys of 40 characters, values of 500. */
   metadata: Record<string, string>;
   /** False in the sandbox. */
   livemode: boolean;
@@ -58,7 +58,7 @@ export interface Payment {
   order: string | null;
   /** Reason of the failure, in snake_case; null unless the payment failed. */
   failure_code: string | null;
-  /** String pairs: at most 50 keys of 40 characters, values of 500. */
+  /** Your own string pairs. At most 50 keys of 40 characters, values of 500. */
   metadata: Record<string, string>;
   /** False in the sandbox. */
   livemode: boolean;

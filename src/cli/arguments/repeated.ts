@@ -15,17 +15,18 @@ export function collectList(text: string, previous: string[] = []): string[] {
 /** A flag that takes a `key=value` pair and may be repeated. */
 export function pairsFlag(flag: string, about: string): Flag {
   const form = /<(.+)>/.exec(flag)?.[1] ?? "key=value";
-  const collect = (text: string, previous: Pair[] = []) => [...previous, parsePair(text, form)];
-  return { flag, about: `${about} (repeatable)`, collect, default: [] };
+  return { flag, about: `${about} (repeatable)`, collect: collectPairs(form), default: [] };
 }
 
 export type Pair = readonly [key: string, value: string];
 
-/** Splits at the first `=`. The value may contain more of them, and may be empty. */
-function parsePair(text: string, form: string): Pair {
-  const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form ${form}.`);
-  return [text.slice(0, at), text.slice(at + 1)];
+/** Collects pairs, split at the first `=`. The value may contain more of them, and may be empty. */
+export function collectPairs(form: string): (text: string, previous?: Pair[]) => Pair[] {
+  return (text, previous = []) => {
+    const at = text.indexOf("=");
+    if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form ${form}.`);
+    return [...previous, [text.slice(0, at), text.slice(at + 1)]];
+  };
 }
 
 /** Returns pairs as an object. Throws UsageError for a repeated key. */

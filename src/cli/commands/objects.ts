@@ -10,9 +10,8 @@ import {
   shownFieldsOf,
   statusesOf,
 } from "../../contract/resources.ts";
-import { pairsFlag } from "../arguments/repeated.ts";
 import { type CommandDefinition, type Flag, flag } from "../command.ts";
-import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID, METADATA } from "../resource/columns.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, fieldColumns, ID } from "../resource/columns.ts";
 import { createVerb, dashed, exampleFlag, flagOf, type Flags, membersOf, updateVerb } from "../resource/fields.ts";
 import { exampleIdOf, type Resource, resourceFor } from "../resource/resource.ts";
 import { actionVerb, deleteVerb, getVerb, listVerb, SEARCH_FILTERS } from "../resource/verbs.ts";
@@ -37,7 +36,6 @@ export function objectCommand(kind: ObjectKind): CommandDefinition {
     ],
     commands: [
       createVerb(kind, resource, {
-        further: [pairsFlag("--metadata <key=value>", "Metadata pair, at most 50")],
         examples: [
           exampleOfCreate(kind, "text"),
           `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
@@ -61,7 +59,6 @@ export function objectCommand(kind: ObjectKind): CommandDefinition {
       ...(updatable
         ? [
             updateVerb(kind, resource, {
-              further: [pairsFlag("--metadata <key=value>", "Metadata pair to set; key= removes a pair")],
               examples: [
                 `service ${command} update ${exampleId} --metadata plan=pro --metadata trial= # Set a pair, and remove another`,
               ],
@@ -116,7 +113,6 @@ function exampleOfCreate(kind: ObjectKind, optional?: "text" | "id"): string {
 /** Members of every object that the table of resources describes by its fields. */
 interface ObjectItem extends Record<string, unknown> {
   id: string;
-  metadata: Record<string, string>;
   livemode: boolean;
   created: string;
 }
@@ -134,6 +130,6 @@ function objectResource(kind: ObjectKind): Resource<ObjectItem> {
       ),
       CREATED,
     ],
-    details: [ID, ...shown.map(({ column }) => column), METADATA, ENVIRONMENT, CREATED_AT],
+    details: [ID, ...shown.map(({ column }) => column), ENVIRONMENT, CREATED_AT],
   });
 }

@@ -40,5 +40,5 @@ function fieldIn(type: EventType, { path, isNegated }: Condition): string | unde
   const kind = OBJECT_KINDS.find((kind: ObjectKind) => type.startsWith(`${kind}.`));
   const [, field = "", name = ""] = /^data\.object\.(([\w-]+).*)$/.exec(path) ?? [];
   if (kind === undefined || isNegated) return undefined;
-  return name === "metadata" || inputFieldsOf(kind).some(([input]) => input === name) ? field : undefined;
+  return inputFieldsOf(kind).some(([input]) => input === name) ? field : undefined;
 }

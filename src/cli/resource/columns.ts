@@ -1,4 +1,4 @@
-import { typeOf } from "../../contract/field-types.ts";
+import { isRecord } from "../../contract/json.ts";
 import { type Field, type KindWith, RESOURCES, type StatusTone } from "../../contract/resources.ts";
 import type { Styles } from "../terminal/styles.ts";
 import { relativeTime } from "../terminal/time.ts";
@@ -42,28 +42,6 @@ export const ENVIRONMENT: Column<object> = {
   styleOf: (text) => (text === "live" ? "warn" : undefined),
 };
 
-export const METADATA: Column<{ metadata: Record<string, string> }> = {
-  label: "Metadata",
-  text: ({ metadata }, { terminal }) => {
-    if (!terminal) return JSON.stringify(metadata);
-    return Object.entries(metadata)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(", ");
-  },
-};
-
-/** An amount of the item's currency, in major units on a terminal; the API's integer in a pipe. */
-function amountColumn<Item extends object>(name: string, label: string): Column<Item> {
-  return {
-    label,
-    align: "right",
-    text: (item, { terminal }) => {
-      const { [name]: amount, currency } = item as Readonly<Record<string, number | string>>;
-      return terminal ? majorUnits(Number(amount), String(currency)) : String(amount);
-    },
-  };
-}
-
 /** The status of a resource, highlighted as its table entry says. */
 export function statusColumn(kind: KindWith<"statuses">): Column<{ status: string }> {
   return { label: "Status", text: ({ status }) => status, styleOf: (_text, { status }) => toneOf(kind, status) };
@@ -94,18 +72,25 @@ export function fieldColumns<Item extends object>(
   own: Readonly<Record<string, Column<Item>>> = {},
 ): Record<string, Column<Item>> {
   return Object.fromEntries(
-    Object.entries<Field>(RESOURCES[kind].fields)
-      .filter(([, { type }]) => typeOf(type).stored !== "apart")
-      .map(([name, field]) => [name, own[name] ?? columnOf(kind, name, field)]),
+    Object.entries<Field>(RESOURCES[kind].fields).map(([name, field]) => [
+      name,
+      own[name] ?? columnOf(kind, name, field),
+    ]),
   );
 }
 
-function columnOf<Item extends object>(kind: KindWith<"fields">, name: string, { type, label }: Field): Column<Item> {
-  if (type === "amount") return amountColumn(name, label);
+function columnOf<Item extends object>(kind: KindWith<"fields">, name: string, field: Field): Column<Item> {
+  const { type, label, secret } = field;
   if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<Item>;
-  const text = (item: Item) => {
-    const { [name]: value } = item as Readonly<Record<string, string | boolean | string[] | null>>;
-    return Array.isArray(value) ? value.join(" ") : String(value ?? "");
+  const text = (item: Item, { terminal }: ViewContext) => {
+    const { [secret ?? name]: value, currency } = item as Readonly<Record<string, unknown>>;
+    // In major units, and a map as pairs, on a terminal; as the API has them in a pipe.
+    if (type === "amount") return terminal ? majorUnits(Number(value), String(currency)) : String(value);
+    if (Array.isArray(value)) return value.join(secret === undefined ? " " : ", ");
+    if (!isRecord(value)) return String((value as string | boolean | null | undefined) ?? "");
+    const pairs = Object.entries(value).map((pair) => pair.join("="));
+    return terminal ? pairs.join(", ") : JSON.stringify(value);
   };
-  return { label, text, ...(type === "text" || type === "email" ? { shrinks: true } : {}) };
+  const isText = type === "text" || type === "email";
+  return { label, text, ...(isText && { shrinks: true }), ...(type === "amount" && { align: "right" }) };
 }

@@ -25,7 +25,6 @@ const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
   text: ({ events }, { terminal }) => events.join(terminal ? ", " : ","),
 };
-const HEADERS: Column<WebhookEndpoint> = { label: "Headers", text: ({ header_names: names }) => names.join(", ") };
 
 const { status: STATUS, url, ...FIELDS } = fieldColumns<WebhookEndpoint>("webhook_endpoint", { events: EVENTS });
 const URL: Column<WebhookEndpoint> = { ...url!, shrinks: "middle" };
@@ -64,7 +63,6 @@ export const ENDPOINTS = resourceFor<WebhookEndpoint>("webhook_endpoint", {
     FAILING,
     URL,
     ...Object.values(FIELDS),
-    HEADERS,
     secretCreated(timeWithAge),
     OLD_SECRET,
     ENVIRONMENT,
@@ -80,7 +78,6 @@ export const ENDPOINT_WITH_SECRET: ResourceView<WebhookEndpoint> = {
     STATUS!,
     URL,
     ...Object.values(FIELDS),
-    HEADERS,
     ENVIRONMENT,
     CREATED_AT,
     { label: "Secret", text: ({ secret }) => secret ?? "", style: "strong" },

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { type FieldType, typeOf } from "../../contract/field-types.ts";
+import { type FieldType, pairTypeOf, typeOf } from "../../contract/field-types.ts";
 import {
   type Field,
   inputFieldsOf,
@@ -10,7 +10,7 @@ import {
 } from "../../contract/resources.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { parseHeaders } from "../arguments/headers.ts";
-import { collect, collectList, objectOfPairs, type Pair } from "../arguments/repeated.ts";
+import { collect, collectList, collectPairs, objectOfPairs, type Pair } from "../arguments/repeated.ts";
 import { AMOUNT_KIND, assertSubscriptions, duration, objectId, scopeNames, wholeNumber } from "../arguments/values.ts";
 import { type CommandDefinition, type Flag, flag, optionOf } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -22,7 +22,6 @@ import { changeObject, idOperand, IDEMPOTENCY_KEY } from "./verbs.ts";
 
 /** The flags of a command, as Commander names them. */
 export interface Flags extends Record<string, unknown> {
-  metadata?: Pair[];
   idempotencyKey?: string;
 }
 
@@ -60,7 +59,10 @@ export function flagOf(name: string, field: Field, about: string): Flag {
   const declare = (placeholder: string, reading: Pick<Flag, "parse" | "collect" | "choices">): Flag =>
     flag(`--${dashed(long)} <${placeholder}>`, about, reading);
   if (type === "boolean") return flag(`--${dashed(long)}`, about);
-  if (type === "headers") return declare("header", { collect });
+  if (type === "map") {
+    const { placeholder } = pairTypeOf(field.of);
+    return declare(placeholder, { collect: of === "header" ? collect : collectPairs(placeholder) });
+  }
   if (type === "list") return declare(...LISTS[of]!);
   const { placeholder: usual = long, flagParser, format, flagCheck = format } = typeOf(type);
   const placeholder = min === undefined || max === undefined ? usual : `${min}-${max}`;
@@ -163,7 +165,7 @@ export function updateVerb<Item extends object>(
   };
 }
 
-/** Returns the members of a request's body that were given as flags, and the metadata. */
+/** Returns the members of a request's body that were given as flags. */
 export async function membersOf(
   kind: KindWith<"fields">,
   flags: Flags,
@@ -172,18 +174,20 @@ export async function membersOf(
   const members: Record<string, unknown> = {};
   for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
     const given = flags[optionOf(flagOf(name, field, "")).attributeName()];
-    if (given !== undefined) members[name] = await valueOf(field, given, context);
+    if (given !== undefined) members[name] = await valueOf(name, field, given, context);
   }
-  const { metadata = [] } = flags;
-  return metadata.length === 0 ? members : { ...members, metadata: objectOfPairs(metadata, "--metadata") };
+  return members;
 }
 
-async function valueOf({ type, of }: Field, given: unknown, context: Context): Promise<unknown> {
+async function valueOf(name: string, { type, of, flag: long = name }: Field, given: unknown, context: Context) {
   // An object expires by the clock of its environment.
   if (type === "expiry") {
     return formatTimestamp((await environmentNow(context)) + (given as number) * 1000);
   }
-  if (type === "headers") return objectOfPairs(parseHeaders(await linesOf(given as string[], context)), "--header");
+  if (type === "map") {
+    const pairs = of === "header" ? parseHeaders(await linesOf(given as string[], context)) : (given as Pair[]);
+    return objectOfPairs(pairs, `--${dashed(long)}`);
+  }
   return of === "cidr" ? (given as string[]).filter((range) => range !== "any") : given;
 }
 

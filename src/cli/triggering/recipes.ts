@@ -64,7 +64,7 @@ function createSteps(kind: ObjectKind): Step[] {
         .filter(([, { type, required }]) => required || type === "text")
         .map(([name, field]) => [name, name === owner?.[0] ? id : varied(field, unique, exampleOf(field))]),
     );
-  const create: Step = { method: "POST", path: () => pathOf(kind), body, takes: membersOf(kind) };
+  const create: Step = { method: "POST", path: () => pathOf(kind), body, takes: fields.map(([name]) => name) };
   return owner === undefined ? [create] : [...createSteps(owner[1].of as ObjectKind), create];
 }
 
@@ -72,18 +72,15 @@ function changeStep(kind: ObjectKind, change: string): Step {
   const path = (id: string) => pathOf(kind) + apiPath`/${id}`;
   if (change === "deleted") return { method: "DELETE", path, takes: [] };
   if (change === "updated") {
-    const changed = inputFieldsOf(kind).filter(([, { examples }]) => examples?.[1] !== undefined);
+    const fields = inputFieldsOf(kind);
+    const changed = fields.filter(([, { examples }]) => examples?.[1] !== undefined);
     const body = (unique: string) =>
       Object.fromEntries(changed.map(([name, field]) => [name, varied(field, unique, field.examples![1])]));
-    return { method: "PATCH", path, body, takes: membersOf(kind) };
+    return { method: "PATCH", path, body, takes: fields.map(([name]) => name) };
   }
   const actions = Object.entries(resourceOf(kind).actions ?? {});
   const [verb, { takes = {} }] = actions.find(([, { to }]) => to === change)!;
   return { method: "POST", path: (id) => `${path(id)}/${verb}`, body: () => ({}), takes: Object.keys(takes) };
-}
-
-function membersOf(kind: ObjectKind): string[] {
-  return [...inputFieldsOf(kind).map(([name]) => name), "metadata"];
 }
 
 /** Returns an example that no other object has, if the field is unique. */

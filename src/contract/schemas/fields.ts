@@ -1,12 +1,13 @@
 import { type TOptional, type TSchema, type TSchemaOptions, type TUnsafe, Type } from "typebox";
 import { type IdKind, nounOfId } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
-import { type FIELD_TYPES, type FieldTypeName, itemTypeOf, typeOf } from "../field-types.ts";
+import { itemTypeOf, pairTypeOf, typeOf } from "../field-types.ts";
 import {
   choicesOf,
   type Field,
   inputFieldsOf,
   type KindWith,
+  lowerFirst,
   resourceOf,
   type RESOURCES,
   type StatusOf,
@@ -14,32 +15,6 @@ import {
 import { type Scope, SCOPES } from "../scopes.ts";
 
 type Members = Record<string, TSchema>;
-
-const METADATA_EXAMPLE = { plan: "team" };
-
-const METADATA_LIMITS = `at most ${LIMITS.metadataKeys} keys of ${LIMITS.metadataKeyLength} characters, values of ${LIMITS.metadataValueLength}`;
-
-export const Metadata = Type.Record(Type.String(), Type.String(), {
-  description: `String pairs: ${METADATA_LIMITS}`,
-  examples: [METADATA_EXAMPLE],
-});
-
-function metadataInput<Value extends TSchema>(value: Value, description: string) {
-  return Type.Record(Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }), value, {
-    maxProperties: LIMITS.metadataKeys,
-    additionalProperties: false,
-    description,
-    examples: [METADATA_EXAMPLE],
-  });
-}
-const MetadataValue = Type.String({ maxLength: LIMITS.metadataValueLength });
-
-export const MetadataInput = metadataInput(MetadataValue, `Your own string pairs: ${METADATA_LIMITS}`);
-
-export const MetadataPatch = metadataInput(
-  Type.Union([MetadataValue, Type.Null()]),
-  "Merged into the existing metadata; null or an empty string removes a key",
-);
 
 /** Without an example, one is made from the type. */
 function described(description: string, example?: unknown) {
@@ -209,19 +184,23 @@ export function deleted<Name extends IdKind>(object: Name, schemaName: string) {
 /** Schemas of the fields in the table of resources, and the types of their values. */
 
 type Kind = KindWith<"fields">;
-type Apart = {
-  [Type in FieldTypeName]: (typeof FIELD_TYPES)[Type]["stored"] extends "apart" ? Type : never;
-}[FieldTypeName];
-type Whole = {
-  [Type in FieldTypeName]: (typeof FIELD_TYPES)[Type]["stored"] extends "integer" ? Type : never;
-}[FieldTypeName];
+/** The values of types that are not text. */
+interface ValuesByType {
+  amount: number;
+  number: number;
+  boolean: boolean;
+  list: string[];
+  map: Record<string, string>;
+}
 export type Fields<Of extends Kind> = (typeof RESOURCES)[Of]["fields"];
 export type NameOf<Of extends Kind> = {
-  [Name in keyof Fields<Of>]: Fields<Of>[Name] extends { type: Apart } ? never : Name;
+  [Name in keyof Fields<Of>]: Fields<Of>[Name] extends { secret: string } ? never : Name;
 }[keyof Fields<Of>];
+/** The members with the names of maps whose values are secret. */
+export type SecretNamesOf<Of extends Kind> = Extract<Fields<Of>[keyof Fields<Of>], { secret: string }>["secret"];
 export type InputOf<Of extends Kind> = {
-  [Name in NameOf<Of>]: Fields<Of>[Name] extends { type: "status" } | { output: true } ? never : Name;
-}[NameOf<Of>];
+  [Name in keyof Fields<Of>]: Fields<Of>[Name] extends { type: "status" } | { output: true } ? never : Name;
+}[keyof Fields<Of>];
 type RequiredOf<Of extends Kind> = {
   [Name in InputOf<Of>]: Fields<Of>[Name] extends { required: true } ? Name : never;
 }[InputOf<Of>];
@@ -229,9 +208,16 @@ type ChangeableOf<Of extends Kind> = {
   [Name in InputOf<Of>]: Fields<Of>[Name] extends { fixed: true } ? never : Name;
 }[InputOf<Of>];
 
-export type ValueOf<Of extends Kind, Name extends NameOf<Of>> =
+export type ValueOf<Of extends Kind, Name extends keyof Fields<Of>> =
   | PlainValueOf<Of, Fields<Of>[Name]>
-  | (Fields<Of>[Name] extends { required: true } | { type: "status" | "boolean" | "list" } ? never : null);
+  | (Fields<Of>[Name] extends { secret: string }
+      ? null
+      : Fields<Of>[Name] extends { required: true } | { type: "status" | "boolean" | "list" | "map" }
+        ? never
+        : null);
+type ChangeOf<Of extends Kind, Name extends keyof Fields<Of>> = Fields<Of>[Name] extends { type: "map" }
+  ? Record<string, string | null> | Extract<ValueOf<Of, Name>, null>
+  : ValueOf<Of, Name>;
 
 type PlainValueOf<Of extends Kind, One> = One extends { type: "status" }
   ? Of extends KindWith<"statuses">
@@ -239,18 +225,22 @@ type PlainValueOf<Of extends Kind, One> = One extends { type: "status" }
     : never
   : One extends { of: "scope" }
     ? Scope[]
-    : One extends { type: "list" }
-      ? string[]
-      : One extends { type: "boolean" }
-        ? boolean
-        : One extends { type: Whole }
-          ? number
-          : string;
+    : One extends { type: keyof ValuesByType }
+      ? ValuesByType[One["type"]]
+      : string;
 
 /** Returns the schema of each field in responses. */
-export function valueSchemas<Of extends Kind>(kind: Of): { [Name in NameOf<Of>]: TUnsafe<ValueOf<Of, Name>> } {
+export function valueSchemas<Of extends Kind>(
+  kind: Of,
+): { [Name in NameOf<Of>]: TUnsafe<ValueOf<Of, Name>> } & { [Name in SecretNamesOf<Of>]: TUnsafe<string[]> } {
   const { fields = {} } = resourceOf(kind);
-  return mapped(Object.entries(fields), (field) => orNull(field, valueSchema(kind, field))) as never;
+  const members = Object.entries(fields).map(([name, field]): [name: string, schema: TSchema] => {
+    const { secret, label, described } = field;
+    if (secret === undefined) return [name, orNull(field, valueSchema(kind, field))];
+    const item = Type.String({ examples: pairOf(field).slice(0, 1) });
+    return [secret, several(item, described?.response ?? `Names of the ${lowerFirst(label)}, without values`)];
+  });
+  return Object.fromEntries(members) as never;
 }
 
 /** Returns the schemas of a request that creates an object. */
@@ -268,9 +258,12 @@ export function createSchemas<Of extends Kind>(
 /** Returns the schemas of a request that changes an object. */
 export function updateSchemas<Of extends Kind>(
   kind: Of,
-): { [Name in ChangeableOf<Of>]: TOptional<TUnsafe<ValueOf<Of, Name>>> } {
+): { [Name in ChangeableOf<Of>]: TOptional<TUnsafe<ChangeOf<Of, Name>>> } {
   const changeable = inputFieldsOf(kind).filter(([, { fixed }]) => !fixed);
-  return mapped(changeable, (field) => Type.Optional(orNull(field, inputSchema(kind, field)))) as never;
+  return mapped(changeable, (field) => {
+    const schema = field.type === "map" ? mapSchema(field, "request", "", true) : inputSchema(kind, field);
+    return Type.Optional(orNull(field, schema));
+  }) as never;
 }
 
 /** Returns the schema of a field's value in responses. */
@@ -296,6 +289,7 @@ function schemaOf(kind: Kind, field: Field, side: "request" | "response", limits
   };
   if (type === "id") return idOf(of as IdKind, description, options);
   if (type === "list") return listSchema(of, side, { ...(description && { description }) });
+  if (type === "map") return mapSchema(field, side, description);
   const choices = choicesOf(kind, field);
   return Type.Unsafe({ ...typeOf(type).schema, ...(choices && { enum: choices }), ...options });
 }
@@ -308,9 +302,37 @@ function listSchema(of: string, side: "request" | "response", described: { descr
   return Type.Array(Type.Unsafe({ ...item, ...itemLimits }), { ...all, ...described });
 }
 
-/** A status, a list or a boolean has a value always. */
-function orNull({ type, required }: Field, schema: TSchema): TSchema {
-  const hasValue = required || type === "status" || ["boolean", "json"].includes(typeOf(type).stored);
+/** Returns the schema of a map; with `isChange`, of what is merged into the existing one. */
+function mapSchema(field: Field, side: "request" | "response", stated?: string, isChange = false): TSchema {
+  const { of, label, flag: singular = "key", secret, examples } = field;
+  const { value, maxPairs, maxNameLength } = pairTypeOf(of);
+  const limits = `At most ${maxPairs} keys of ${maxNameLength} characters, values of ${value.maxLength}`;
+  const removal = `null or an empty string removes a ${singular}${secret ? ", null for all removes them" : ""}`;
+  const options = {
+    description: isChange
+      ? `Merged into the existing ${lowerFirst(label)}; ${removal}`
+      : `${stated ?? label}. ${limits}`,
+    ...(examples && { examples: [Object.fromEntries([pairOf(field)])] }),
+  };
+  if (side === "response") return Type.Record(Type.String(), Type.String(), options);
+  const one = Type.Unsafe(value);
+  return Type.Record(Type.String({ pattern: `^[\\s\\S]{1,${maxNameLength}}$` }), isChange ? nullable(one) : one, {
+    maxProperties: maxPairs,
+    additionalProperties: false,
+    ...options,
+    ...(secret && { "x-secret": true }),
+  });
+}
+
+/** Returns the example of a map: a name and its value. */
+function pairOf({ of, examples: [example = ""] = [] }: Field): string[] {
+  return String(example).split(pairTypeOf(of).separator);
+}
+
+/** A status, a list, a map or a boolean has a value always. Only null removes all of a map that cannot be read. */
+function orNull({ type, required, secret }: Field, schema: TSchema): TSchema {
+  const isStoredAlways = ["boolean", "json"].includes(typeOf(type).stored) && secret === undefined;
+  const hasValue = required || type === "status" || isStoredAlways;
   return hasValue ? schema : nullable(schema);
 }
 
@@ -318,6 +340,5 @@ function mapped(
   fields: readonly (readonly [name: string, field: Field])[],
   schemaOf: (field: Field) => TSchema,
 ): Record<string, TSchema> {
-  const own = fields.filter(([, { type }]) => typeOf(type).stored !== "apart");
-  return Object.fromEntries(own.map(([name, field]) => [name, schemaOf(field)]));
+  return Object.fromEntries(fields.map(([name, field]) => [name, schemaOf(field)]));
 }

@@ -22,9 +22,6 @@ import {
   listOf,
   listQuery,
   Livemode,
-  Metadata,
-  MetadataInput,
-  MetadataPatch,
   named,
   objectOf,
   parameters,
@@ -71,7 +68,6 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
     id: idOf(kind),
     object: objectOf(kind),
     ...valueSchemas(kind),
-    metadata: Metadata,
     livemode: Livemode,
     created: Created,
   });
@@ -86,11 +82,9 @@ function schemasOf(kind: ObjectKind): ObjectSchemas {
     create: parameters(
       `${name}Create`,
       `Parameters of a new ${noun}${initial === undefined ? "" : `, initially ${initial}`}`,
-      { ...createSchemas(kind), metadata: Type.Optional(MetadataInput) },
+      createSchemas(kind),
     ),
-    update: updatable
-      ? changes(`${name}Update`, { ...updateSchemas(kind), metadata: Type.Optional(MetadataPatch) })
-      : undefined,
+    update: updatable ? changes(`${name}Update`, updateSchemas(kind)) : undefined,
     deleted: deletable ? deleted(kind, `Deleted${name}`) : undefined,
     actions: Object.fromEntries(
       Object.entries(actions).flatMap(([verb, { about, takes }]) => {

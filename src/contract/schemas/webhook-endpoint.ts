@@ -1,5 +1,4 @@
 import { type Static, Type } from "typebox";
-import { FIELD_TYPES } from "../field-types.ts";
 import { LIMITS } from "../limits.ts";
 import {
   changes,
@@ -12,13 +11,11 @@ import {
   listOf,
   Livemode,
   named,
-  nullable,
   nullInExamples,
   objectOf,
   oneOf,
   parameters,
   secretShownOnce,
-  several,
   timestamp,
   updateSchemas,
   valueSchemas,
@@ -31,10 +28,6 @@ export const WebhookEndpoint = named("WebhookEndpoint", "A URL that events are d
   id: idOf("webhook_endpoint"),
   object: objectOf("webhook_endpoint"),
   ...values,
-  header_names: several(
-    Type.String({ examples: ["X-Api-Key"] }),
-    "Names of the headers that every attempt sends. Their values are not shown",
-  ),
   status,
   disabled_reason: nullInExamples(
     oneOf(["user", "gone"], "Why it is disabled: `user` by a request, `gone` by a response with 410 Gone"),
@@ -55,37 +48,13 @@ export const WebhookEndpoint = named("WebhookEndpoint", "A URL that events are d
 });
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
-const HeaderName = Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.endpointHeaderNameLength}}$` });
-/** An empty value stands for none. */
-const HeaderValue = Type.String({
-  ...FIELD_TYPES.header.schema,
-  maxLength: FIELD_TYPES.header.limits.maxLength,
-});
-const HEADERS = {
-  maxProperties: LIMITS.endpointHeaders,
-  additionalProperties: false,
-  examples: [{ "X-Api-Key": "3f1d0c" }],
-  "x-secret": true,
-};
-const Headers = Type.Record(HeaderName, HeaderValue, {
-  ...HEADERS,
-  description:
-    "Sent with every attempt, up to 10. Not: Service-*, Content-*, Host, User-Agent, and headers of the connection",
-});
-const HeaderChanges = Type.Record(HeaderName, nullable(HeaderValue), {
-  ...HEADERS,
-  description: "Merged into the existing headers; null or an empty string removes a header, null for all removes them",
-});
-
 export const WebhookEndpointCreate = parameters("WebhookEndpointCreate", "Parameters of a new endpoint", {
   ...createSchemas("webhook_endpoint"),
-  headers: Type.Optional(nullable(Headers)),
 });
 export type WebhookEndpointCreate = Static<typeof WebhookEndpointCreate>;
 
 export const WebhookEndpointUpdate = changes("WebhookEndpointUpdate", {
   ...updateSchemas("webhook_endpoint"),
-  headers: Type.Optional(nullable(HeaderChanges)),
   status: Type.Optional(status),
 });
 export type WebhookEndpointUpdate = Static<typeof WebhookEndpointUpdate>;

@@ -10,7 +10,6 @@ import { dropOldest, useRedraw } from "./store.ts";
 /** An API object of a resource that is described by its fields in the table of resources. */
 export interface Item extends Record<string, unknown> {
   id: string;
-  metadata: Record<string, string>;
   created: string;
 }
 

@@ -92,7 +92,7 @@ export function Options({ of }: { of: readonly (readonly [value: string, label: 
   );
 }
 
-function isOf(pointer: string, name: string): boolean {
+export function isOf(pointer: string, name: string): boolean {
   return pointer === `/${name}` || pointer.startsWith(`/${name}/`);
 }
 

@@ -6,7 +6,7 @@ import { AttemptsChart, Strip } from "../components/chart.tsx";
 import { Dialog, ShownOnce } from "../components/dialog.tsx";
 import { Field, Form } from "../components/form.tsx";
 import { Icon, ICON_NAMES } from "../components/icon.tsx";
-import { MetadataField, metadataRows } from "../components/metadata.tsx";
+import { MapField, mapRows } from "../components/map-field.tsx";
 import { Card, Empty, ErrorBox, Facts, Loading, Page } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.tsx";
@@ -185,7 +185,7 @@ function Example({ onCancel }: { onCancel: () => void }) {
   const [email, setEmail] = useState("nobody");
   const [type, setType] = useState("a");
   const [note, setNote] = useState("");
-  const [rows, setRows] = useState(metadataRows({ plan: "pro", note: "two\nlines" }));
+  const [rows, setRows] = useState(mapRows({ plan: "pro", note: "two\nlines" }));
   const [isChosen, setChosen] = useState(true);
   const errors = [{ pointer: "/email", code: "invalid", detail: "must be an email address" }];
   const error = new CallError(422, { ...PROBLEM, errors });
@@ -213,7 +213,7 @@ function Example({ onCancel }: { onCancel: () => void }) {
             placeholder="plan=pro"
             hint="Optional"
           />
-          <MetadataField rows={rows} onRows={setRows} error={undefined} />
+          <MapField name="metadata" label="Metadata" rows={rows} onRows={setRows} error={undefined} />
           <label class="check">
             <input type="checkbox" checked={isChosen} onChange={() => setChosen(!isChosen)} /> Send a receipt
           </label>

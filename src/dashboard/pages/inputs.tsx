@@ -17,18 +17,19 @@ import { CallError, withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
 import { useQuery } from "../api/store.ts";
 import { Field, type FieldProps } from "../components/form.tsx";
+import { type MapRow, mapRows, MapField } from "../components/map-field.tsx";
 import { localIso, minorDigits, minorUnits, money, typedAmount } from "../format.ts";
 import { type Permissions, PermissionsField, permissionsOf, scopesOf } from "./api-keys/scopes.tsx";
 import { EventType } from "../components/values.tsx";
 import { titleOf } from "./objects/item.tsx";
 
 /** The value of an input. */
-type Value = string | boolean | readonly string[] | Permissions;
+type Value = string | boolean | readonly string[] | readonly MapRow[] | Permissions;
 export type Values = Readonly<Record<string, Value>>;
 
-/** Returns the kind of a field's input: by its type, or by the format of a list's items. */
-function inputOf({ type, of }: FieldEntry): string | undefined {
-  return type === "list" ? of : typeOf(type).input;
+/** Returns the kind of a field's input: by its type, or by the format of a list's items. A secret map is text. */
+export function inputOf({ type, of, secret }: FieldEntry): string | undefined {
+  return type === "list" ? of : secret === undefined ? typeOf(type).input : "headers";
 }
 
 /** Returns the value of a field's input for an existing object, or for a new one. */
@@ -42,6 +43,8 @@ export function valueOf(name: string, field: FieldEntry, item: Readonly<Record<s
     case "cidr":
     case "redirect-uri":
       return ((value ?? []) as string[]).join("\n");
+    case "map":
+      return mapRows((value ?? {}) as Record<string, string>);
     case "checkbox":
       return value === true;
     case "datetime-local":
@@ -147,7 +150,7 @@ function Input(props: {
   const error = props.error && isMissing ? withDetail(props.error, name, request) : props.error;
   const input = inputOf(field);
   const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
-  const advice = type === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint;
+  const advice = input === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint;
   const shared = {
     label,
     name,
@@ -174,6 +177,8 @@ function Input(props: {
       );
     case "subscription":
       return <SubscriptionsField label={label} chosen={value as string[]} onInput={onInput} isWrong={isWrong} />;
+    case "map":
+      return <MapField name={name} label={label} rows={value as readonly MapRow[]} onRows={onInput} error={error} />;
     case "checkbox":
       return (
         <label class="check">
@@ -195,7 +200,7 @@ function Input(props: {
         />
       );
     default:
-      return <Field {...shared} isLong={type === "list" || type === "headers"} />;
+      return <Field {...shared} isLong={type === "list" || input === "headers"} />;
   }
 }
 

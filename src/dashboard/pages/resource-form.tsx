@@ -1,17 +1,14 @@
 import { useState } from "preact/hooks";
-import { inputFieldsOf, type KindWith, pathOf, RESOURCES } from "../../contract/resources.ts";
+import { inputFieldsOf, type KindWith, pathOf } from "../../contract/resources.ts";
 import { CallError, useCall } from "../api/call.ts";
 import { CreateButton, DialogButton } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Form, useChanges } from "../components/form.tsx";
-import { MetadataField, metadataOf, metadataPatch, metadataRows } from "../components/metadata.tsx";
-import { Inputs, memberOf, valueOf, type Values } from "./inputs.tsx";
+import { mapPatch, type MapRow } from "../components/map-field.tsx";
+import { inputOf, Inputs, memberOf, valueOf, type Values } from "./inputs.tsx";
 
 /** What every form needs of its object. */
-type Saveable = {
-  id: string;
-  metadata?: Record<string, string>;
-};
+type Saveable = { id: string };
 
 /** A button with the form of a new object. */
 export function CreateResource<Saved extends Saveable>(props: {
@@ -21,22 +18,9 @@ export function CreateResource<Saved extends Saveable>(props: {
   title: string;
   onSaved: (saved: Saved) => void;
 }) {
-  const { label, onSaved, ...form } = props;
+  const { label } = props;
   return (
-    <CreateButton
-      label={label}
-      dialog={(close) => (
-        <ResourceForm<Saved>
-          {...form}
-          submit={label}
-          onClose={close}
-          onSaved={(saved) => {
-            close();
-            onSaved(saved);
-          }}
-        />
-      )}
-    />
+    <CreateButton label={label} dialog={(close) => <ResourceForm<Saved> {...props} submit={label} onClose={close} />} />
   );
 }
 
@@ -47,24 +31,10 @@ export function EditResource<Saved extends Saveable>(props: {
   title: string;
   onSaved: () => void;
 }) {
-  return (
-    <DialogButton
-      label="Edit"
-      dialog={(close) => (
-        <ResourceForm
-          {...props}
-          onClose={close}
-          onSaved={() => {
-            close();
-            props.onSaved();
-          }}
-        />
-      )}
-    />
-  );
+  return <DialogButton label="Edit" dialog={(close) => <ResourceForm {...props} onClose={close} />} />;
 }
 
-/** Creates an object, or changes one, with an input for each field of the table of resources. */
+/** Creates an object, or changes one, with an input for each field of the table of resources. Closes once it is saved. */
 export function ResourceForm<Saved extends Saveable>(props: {
   kind: KindWith<"fields">;
   /** The object to change. */
@@ -77,6 +47,7 @@ export function ResourceForm<Saved extends Saveable>(props: {
   const call = useCall();
   const { kind, item, title, submit = "Save", onClose, onSaved } = props;
   const fields = inputFieldsOf(kind).filter(([, { fixed }]) => item === undefined || !fixed);
+  const maps = new Set(fields.flatMap(([name, field]) => (inputOf(field) === "map" ? [name] : [])));
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(fields.map(([name, field]) => [name, valueOf(name, field, item)])),
   );
@@ -84,33 +55,36 @@ export function ResourceForm<Saved extends Saveable>(props: {
     fields.map(([name, field]) => [name, memberOf(field, values[name]!, values["currency"])]),
   );
   const changes = useChanges(body);
-  const hasMetadata = !("custom" in RESOURCES[kind]);
-  const [opened] = useState(item?.metadata ?? {});
-  const [rows, setRows] = useState(() => metadataRows(opened));
+  const [opened] = useState({ ...item } as Readonly<Record<string, unknown>>);
+  /** Returns the members with maps instead of their rows. Throws CallError if a key is used twice. */
+  const withMaps = (members: Partial<typeof body>) =>
+    Object.fromEntries(
+      Object.entries(members).map(([name, member]) => [
+        name,
+        maps.has(name) ? mapPatch(name, (opened[name] ?? {}) as Record<string, string>, member as MapRow[]) : member,
+      ]),
+    );
   return (
     <Dialog title={title} onClose={onClose} class="sheet">
       <Form
         submit={submit}
-        fields={[...fields.map(([name]) => name), "metadata"]}
+        fields={fields.map(([name]) => name)}
         onCancel={onClose}
         run={async () => {
-          if (item === undefined) {
-            // The API takes a key without a name, but later it could not be told from others.
-            if (kind === "api_key" && values["name"] === "") {
-              throw new CallError(400, { errors: [{ pointer: "/name", code: "required", detail: "Enter a name" }] });
-            }
-            const metadata = hasMetadata ? { metadata: metadataOf(rows) } : {};
-            return onSaved(await call<Saved>("POST", pathOf(kind), { ...body, ...metadata }));
+          // The API takes a key without a name, but later it could not be told from others.
+          if (item === undefined && kind === "api_key" && values["name"] === "") {
+            throw new CallError(400, { errors: [{ pointer: "/name", code: "required", detail: "Enter a name" }] });
           }
-          const metadata = hasMetadata ? { metadata: metadataPatch(opened, rows) } : {};
-          onSaved(await call<Saved>("PATCH", `${pathOf(kind)}/${item.id}`, { ...changes, ...metadata }));
+          const saved =
+            item === undefined
+              ? await call<Saved>("POST", pathOf(kind), withMaps(body))
+              : await call<Saved>("PATCH", `${pathOf(kind)}/${item.id}`, withMaps(changes));
+          onClose();
+          onSaved(saved);
         }}
       >
         {(error) => (
-          <>
-            <Inputs fields={fields} values={values} onValues={setValues} error={error} isEdit={item !== undefined} />
-            {hasMetadata && <MetadataField rows={rows} onRows={setRows} error={error} />}
-          </>
+          <Inputs fields={fields} values={values} onValues={setValues} error={error} isEdit={item !== undefined} />
         )}
       </Form>
     </Dialog>

@@ -1,7 +1,7 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseUrl } from "../../network/parse-url.ts";
-import { contextOfHeaders, type EndpointHeaders } from "../domain/endpoint-target.ts";
+import { type Pairs, sealContextOf } from "../domain/maps.ts";
 import type { BackgroundWork } from "../observability/background-work.ts";
 import type { Vault } from "../security/vault.ts";
 import type { Transaction } from "../storage/database.ts";
@@ -233,8 +233,8 @@ export class SecretOpener {
   /** Returns the names and values of the endpoint's headers as a flat list; undefined if they cannot be decrypted. */
   headersOf({ id, headers }: DeliveryTarget): readonly string[] | undefined {
     if (headers === null) return NO_HEADERS;
-    const text = this.#open(headers, contextOfHeaders(id), id);
-    return text === undefined ? undefined : Object.entries(JSON.parse(text) as EndpointHeaders).flat();
+    const text = this.#open(headers, sealContextOf("headers", id), id);
+    return text === undefined ? undefined : Object.entries(JSON.parse(text) as Pairs).flat();
   }
 
   #open(sealed: Uint8Array, context: string, endpointId: string): string | undefined {

@@ -1,6 +1,5 @@
 import { idsOf, isId } from "../../contract/ids.ts";
 import type { EventType } from "../../contract/event-types.ts";
-import { LIMITS } from "../../contract/limits.ts";
 import {
   type Field,
   inputFieldsOf,
@@ -30,8 +29,9 @@ import {
   updateObject,
 } from "../storage/objects.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { ApiError, assertId, existing, invalidFields, shorten, unknownReference } from "./api-error.ts";
+import { ApiError, assertId, existing, shorten, unknownReference } from "./api-error.ts";
 import { emit } from "./events.ts";
+import { changedPairs, changeMap, type Pairs } from "./maps.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { RULES } from "./rules/index.ts";
 
@@ -54,7 +54,6 @@ export async function createObject(context: RequestContext, kind: ObjectKind, in
   const row: ObjectRow = {
     environment,
     id: context.newId(kind),
-    metadata: JSON.stringify(input["metadata"] ?? {}),
     created: context.now,
   };
   const [initial] = Object.keys(resourceOf(kind).statuses ?? {});
@@ -72,7 +71,7 @@ export async function createObject(context: RequestContext, kind: ObjectKind, in
 }
 
 /**
- * Changes the given fields, merges the metadata, and emits `<kind>.updated` with the old values. An update that changes
+ * Changes the given fields, merges maps, and emits `<kind>.updated` with the old values. An update that changes
  * nothing emits nothing. Throws the same errors as `createObject`, and ApiError `not_found`.
  */
 export async function updateObjectFields(context: RequestContext, kind: ObjectKind, id: string, input: Input) {
@@ -80,10 +79,11 @@ export async function updateObjectFields(context: RequestContext, kind: ObjectKi
   const before = await existingObject(tx, tenant, kind, id);
   const after: ObjectRow = { ...before };
   for (const [name, field] of inputFieldsOf(kind)) {
-    if (input[name] !== undefined) setField(after, name, field, input[name]);
+    const { [name]: value } = input;
+    if (value === undefined) continue;
+    const isMap = field.type === "map";
+    setField(after, name, field, isMap ? changeMap(name, field, mapIn(before, name, field), value as Pairs) : value);
   }
-  const { metadata } = input as { metadata?: Record<string, string | null> };
-  if (metadata !== undefined) after.metadata = JSON.stringify(mergeMetadata(parseMetadata(before.metadata), metadata));
   const object = toObject(kind, after, tenant);
   const previous = changedFields(kind, before, after);
   if (Object.keys(previous).length === 0) return object;
@@ -247,27 +247,21 @@ function toObject(kind: ObjectKind, row: ObjectRow, tenant: Tenant): ApiObject {
     id: row.id,
     object: kind,
     ...valuesOf(kind, row),
-    metadata: parseMetadata(row.metadata),
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),
   };
 }
 
-/** Returns the old values of the fields whose value changed; of metadata, the old value of each changed key. */
+/** Returns the old values of the fields whose value changed; of a map, the old value of each changed key. */
 function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): Record<string, unknown> {
   const previous: Record<string, unknown> = {};
   for (const [name, field] of inputFieldsOf(kind)) {
     const column = columnOf(name, field);
-    if (before[column] !== after[column]) previous[name] = fromStored(field.type, before[column]);
-  }
-  // Maps, since a key may have the name of an inherited property.
-  const [old, current] = [before, after].map(({ metadata }) => new Map(Object.entries(parseMetadata(metadata)))) as [
-    Map<string, string>,
-    Map<string, string>,
-  ];
-  const changed = [...new Set([...old.keys(), ...current.keys()])].filter((key) => old.get(key) !== current.get(key));
-  if (changed.length > 0) {
-    previous["metadata"] = Object.fromEntries(changed.map((key) => [key, old.get(key) ?? null]));
+    if (before[column] === after[column]) continue;
+    previous[name] =
+      field.type === "map"
+        ? changedPairs(mapIn(before, name, field), mapIn(after, name, field))
+        : fromStored(field.type, before[column]);
   }
   return previous;
 }
@@ -280,7 +274,7 @@ async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRo
   for (const [name, field] of inputFieldsOf(kind)) {
     const column = columnOf(name, field);
     const id = row[column] as string | null;
-    if (field.of === undefined || id === null || id === before?.[column]) continue;
+    if (field.type !== "id" || id === null || id === before?.[column]) continue;
     const owner = field.of as ObjectKind;
     if ((await findObject(tx, owner, row.environment, id)) === undefined) {
       throw unknownReference(name, nounOf(owner), id);
@@ -314,20 +308,6 @@ function keyOf<Text extends string | null>(value: Text): Text {
   return (value?.toLowerCase() ?? null) as Text;
 }
 
-function parseMetadata(json: string): Record<string, string> {
-  return JSON.parse(json) as Record<string, string>;
-}
-
-/** Merges a patch: `null` or an empty string removes the key. Rejects a result of more keys than metadata may have. */
-function mergeMetadata(before: Record<string, string>, patch: Record<string, string | null>): Record<string, string> {
-  const merged = new Map(Object.entries(before));
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null || value === "") merged.delete(key);
-    else merged.set(key, value);
-  }
-  if (merged.size > LIMITS.metadataKeys) {
-    const detail = `must have at most ${LIMITS.metadataKeys} keys; after the merge it has ${merged.size}`;
-    throw invalidFields([{ pointer: "/metadata", code: "too_many", detail }]);
-  }
-  return Object.fromEntries(merged);
+function mapIn(row: ObjectRow, name: string, field: Field): Pairs {
+  return fromStored(field.type, row[columnOf(name, field)]) as Pairs;
 }

@@ -19,17 +19,10 @@ import {
   setFailingReported,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
-import type { Vault } from "../security/vault.ts";
 import { ApiError, invalidFields, readsOf } from "./api-error.ts";
-import {
-  changeHeaders,
-  checkEndpointUrl,
-  type EndpointHeaders,
-  type EndpointUrlRules,
-  openHeaders,
-  sealHeaders,
-} from "./endpoint-target.ts";
+import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-target.ts";
 import { type DomainEvent, emit, emitTo } from "./events.ts";
+import { changedMaps } from "./maps.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What creating endpoints requires. */
@@ -52,7 +45,7 @@ export async function createEndpoint(context: RequestContext, input: WebhookEndp
   const row: WebhookEndpointRow = {
     environment,
     id,
-    ...storedFields("webhook_endpoint", input),
+    ...storedFields("webhook_endpoint", { ...input, ...changedMaps("webhook_endpoint", { id }, input, tools.vault) }),
     status: "enabled",
     disabled_reason: null,
     disabled_at: null,
@@ -60,7 +53,6 @@ export async function createEndpoint(context: RequestContext, input: WebhookEndp
     secret_created: context.now,
     previous_secret: null,
     previous_until: null,
-    ...sealHeaders(tools.vault, id, changeHeaders({}, input.headers ?? {})),
     created: context.now,
     failures: 0,
     first_failure: null,
@@ -84,11 +76,8 @@ export async function changeEndpoint(
   const { tx } = context;
   const row = await webhookEndpoints.row(tx, context.tenant, id);
   if (input.url !== undefined) assertUrl(input.url, context.tenant, tools);
-  Object.assign(row, storedChanges("webhook_endpoint", input));
-  if (input.headers !== undefined) {
-    const headers = input.headers === null ? {} : changeHeaders(readableHeaders(tools.vault, row), input.headers);
-    Object.assign(row, sealHeaders(tools.vault, id, headers));
-  }
+  const maps = changedMaps("webhook_endpoint", row, input, tools.vault);
+  Object.assign(row, storedChanges("webhook_endpoint", { ...input, ...maps }));
   const { status = row.status } = input;
   const isDisabled = status !== row.status && status === "disabled";
   if (status !== row.status) {
@@ -204,15 +193,6 @@ export function endpointDisabled(id: string): ApiError {
   return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled. Enable it first.`);
 }
 
-/** Damaged headers are useless, so an update replaces them. */
-function readableHeaders(vault: Vault, { id, headers }: WebhookEndpointRow): EndpointHeaders {
-  try {
-    return openHeaders(vault, id, headers);
-  } catch {
-    return {};
-  }
-}
-
 function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): void {
   const error = checkEndpointUrl(url, { ...urlRules, allowHttp: urlRules.allowHttp && !tenant.livemode });
   if (error !== undefined) throw invalidFields([error]);
@@ -231,7 +211,6 @@ function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
     id: row.id,
     object: "webhook_endpoint",
     ...values,
-    header_names: JSON.parse(row.header_names) as string[],
     status,
     disabled_reason: row.disabled_reason,
     disabled_at: row.disabled_at === null ? null : formatTimestamp(row.disabled_at),

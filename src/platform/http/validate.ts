@@ -2,7 +2,6 @@ import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
-import { LIMITS } from "../../contract/limits.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { withArticle } from "../../contract/resources.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
@@ -223,7 +222,8 @@ function inspectFieldsOf({
   maxProperties = Number.POSITIVE_INFINITY,
 }: Shape) {
   const known = Object.entries(properties).map(([name, inner]) => ({ name, inspect: inspectOf(inner) }));
-  const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern, "u"));
+  const [pattern] = Object.keys(patternProperties);
+  const patterns = Object.keys(patternProperties).map((of) => new RegExp(of, "u"));
   const ofAnyName = Object.values(patternProperties)
     // There may be many values of any kind, which have no limits to check.
     .filter((inner) => Object.keys(inner).length > 0)
@@ -235,7 +235,7 @@ function inspectFieldsOf({
       const isUnknown = (name: string) =>
         !Object.hasOwn(properties, name) && !patterns.some((pattern) => pattern.test(name));
       const unknown = names.filter(isUnknown).slice(0, MAX_ERRORS);
-      for (const name of unknown) found.push(unknownField(pointer(), name, Object.keys(properties)));
+      for (const name of unknown) found.push(unknownField(pointer(), name, Object.keys(properties), pattern));
     }
     const inspectField = (inspect: Inspect, name: string) =>
       inspect((value as Record<string, unknown>)[name], () => pointerTo(pointer(), name), found);
@@ -244,16 +244,13 @@ function inspectFieldsOf({
   };
 }
 
-/** What the keys of a map must be, by its pointer. */
-const KEY_RULES: Readonly<Record<string, string>> = {
-  "/metadata": `must have a name of 1 to ${LIMITS.metadataKeyLength} characters`,
-  "/headers": `must have a name of 1 to ${LIMITS.endpointHeaderNameLength} characters`,
-};
-
-function unknownField(pointer: string, name: string, knownFields: readonly string[]): Excess {
+/** `pattern` is that of the keys of a map, which limits their length. */
+function unknownField(pointer: string, name: string, knownFields: readonly string[], pattern?: string): Excess {
   const fieldPointer = pointerTo(pointer, name);
-  const keyRule = KEY_RULES[pointer];
-  if (keyRule !== undefined) return { pointer: fieldPointer, code: "invalid_key", detail: keyRule };
+  const [, maxLength] = /\{1,(\d+)\}/.exec(pattern ?? "") ?? [];
+  if (maxLength !== undefined) {
+    return { pointer: fieldPointer, code: "invalid_key", detail: `must have a name of 1 to ${maxLength} characters` };
+  }
   const [guess] = nearest(name, knownFields);
   const help = guess === undefined ? `known fields: ${knownFields.join(", ") || "none"}` : `did you mean ${guess}?`;
   const error = { pointer: fieldPointer, code: "unknown_field", detail: `is not a field of this request; ${help}` };

@@ -1,6 +1,6 @@
 import { type FieldTypeName, typeOf } from "../../contract/field-types.ts";
 import { type Field, inputFieldsOf, kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
-import type { Fields, InputOf, NameOf, ValueOf } from "../../contract/schemas/fields.ts";
+import type { Fields, InputOf, NameOf, SecretNamesOf, ValueOf } from "../../contract/schemas/fields.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import type { SqlValue } from "./database.ts";
 import type { ColumnTypes } from "./migrations/migration.ts";
@@ -19,34 +19,39 @@ export function columnOf(name: string, { stored = name }: Field): string {
 /** The columns of the fields that requests set. */
 export type StoredFields<Kind extends KindWith<"fields">> = {
   [Name in InputOf<Kind>]: StoredOf<Fields<Kind>[Name], ValueOf<Kind, Name>>;
-};
+} & { [Name in SecretNamesOf<Kind>]: string };
 
-type StoredOf<One, Value> = One extends { type: "list" }
-  ? string
-  : One extends { type: "boolean" }
-    ? number
-    : One extends { type: "expiry" }
-      ? number | Extract<Value, null>
-      : Value;
+type StoredOf<One, Value> = One extends { secret: string }
+  ? Uint8Array | null
+  : One extends { type: "list" | "map" }
+    ? string
+    : One extends { type: "boolean" }
+      ? number
+      : One extends { type: "expiry" }
+        ? number | Extract<Value, null>
+        : Value;
 
 interface StoredField {
   name: string;
   column: string;
   type: FieldTypeName;
   isInput: boolean;
+  /** True for a map whose values are secret: sealed by `changedMaps`, and null if it is empty. */
+  isSealed: boolean;
 }
 
 /** The fields of each resource that have a column of their name. */
 const STORED = Object.fromEntries(
   kindsWith("fields").map((kind): [KindWith<"fields">, StoredField[]] => {
     const inputs = new Set(inputFieldsOf(kind).map(([name]) => name));
-    const fields = Object.entries<Field>(RESOURCES[kind].fields).map(([name, field]): StoredField => ({
-      name,
-      column: columnOf(name, field),
-      type: field.type,
-      isInput: inputs.has(name),
-    }));
-    return [kind, fields.filter(({ type }) => typeOf(type).stored !== "apart")];
+    const fields = Object.entries<Field>(RESOURCES[kind].fields).flatMap(([name, field]): StoredField[] => {
+      const { type, secret } = field;
+      const isInput = inputs.has(name);
+      const own = { name, column: columnOf(name, field), type, isInput, isSealed: secret !== undefined };
+      if (secret === undefined) return [own];
+      return [own, { name: secret, column: secret, type: "list", isInput, isSealed: false }];
+    });
+    return [kind, fields];
   }),
 ) as unknown as Readonly<Record<KindWith<"fields">, readonly StoredField[]>>;
 
@@ -56,14 +61,14 @@ function storedInputsOf(kind: KindWith<"fields">): readonly StoredField[] {
 
 /** Returns the columns of the fields that requests set. */
 export function columnsOf<Kind extends KindWith<"fields">>(kind: Kind): (keyof StoredFields<Kind>)[] {
-  return storedInputsOf(kind).map(({ column }) => column) as (keyof StoredFields<Kind>)[];
+  return storedInputsOf(kind).map(({ column }) => column);
 }
 
 /** Returns what a new row holds of a request's fields. */
 export function storedFields<Kind extends KindWith<"fields">>(kind: Kind, input: object): StoredFields<Kind> {
   const given = input as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
-    storedInputsOf(kind).map(({ name, column, type }) => [column, toStored(type, given[name])]),
+    storedInputsOf(kind).map((field) => [field.column, columnValueOf(field, given[field.name])]),
   ) as StoredFields<Kind>;
 }
 
@@ -71,26 +76,34 @@ export function storedFields<Kind extends KindWith<"fields">>(kind: Kind, input:
 export function storedChanges<Kind extends KindWith<"fields">>(kind: Kind, input: object): Partial<StoredFields<Kind>> {
   const given = input as Readonly<Record<string, unknown>>;
   const changed = storedInputsOf(kind).filter(({ name }) => given[name] !== undefined);
-  return Object.fromEntries(changed.map(({ name, column, type }) => [column, toStored(type, given[name])])) as Partial<
+  return Object.fromEntries(changed.map((field) => [field.column, columnValueOf(field, given[field.name])])) as Partial<
     StoredFields<Kind>
   >;
 }
 
+function columnValueOf({ type, isSealed }: StoredField, value: unknown): SqlValue {
+  return isSealed ? ((value ?? null) as SqlValue) : toStored(type, value);
+}
+
+type ValuesOf<Kind extends KindWith<"fields">> = { [Name in NameOf<Kind>]: ValueOf<Kind, Name> } & {
+  [Name in SecretNamesOf<Kind>]: string[];
+};
+
 /** Returns the fields of a row as the API shows them. */
-export function valuesOf<Kind extends KindWith<"fields">>(
-  kind: Kind,
-  row: object,
-): { [Name in NameOf<Kind>]: ValueOf<Kind, Name> } {
+export function valuesOf<Kind extends KindWith<"fields">>(kind: Kind, row: object): ValuesOf<Kind> {
   const columns = row as Readonly<Record<string, SqlValue>>;
   const values: Record<string, unknown> = {};
-  for (const { name, column, type } of STORED[kind]) values[name] = fromStored(type, columns[column]);
-  return values as { [Name in NameOf<Kind>]: ValueOf<Kind, Name> };
+  for (const { name, column, type, isSealed } of STORED[kind]) {
+    if (!isSealed) values[name] = fromStored(type, columns[column]);
+  }
+  return values as ValuesOf<Kind>;
 }
 
 /** Returns a value of the API as its column holds it. */
 export function toStored(type: FieldTypeName, value: unknown): SqlValue {
   const { stored } = typeOf(type);
-  if (value === undefined || value === null) return stored === "json" ? "[]" : stored === "boolean" ? 0 : null;
+  if (value === undefined || value === null)
+    return stored === "json" ? (type === "map" ? "{}" : "[]") : stored === "boolean" ? 0 : null;
   switch (stored) {
     case "json":
       return JSON.stringify(value);

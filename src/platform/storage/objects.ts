@@ -7,8 +7,6 @@ import { type Filters, type PageRequest, readMergedPage, readPage } from "./page
 export interface ObjectRow {
   environment: number;
   id: string;
-  /** JSON object of string pairs. */
-  metadata: string;
   /** Unix milliseconds on the environment's clock. */
   created: number;
   [column: string]: SqlValue;
@@ -36,7 +34,7 @@ export function insertObject(tx: Transaction, kind: ObjectKind, row: ObjectRow):
   return changesRow(tx, insert, valuesOf(row, columns));
 }
 
-/** Writes all fields and the metadata of a row. */
+/** Writes all fields of a row. */
 export async function updateObject(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<void> {
   const { update, columns } = STATEMENTS[kind];
   await tx.run(update, valuesOf(row, columns));
@@ -121,7 +119,7 @@ function statementsOf(kind: ObjectKind): Statements {
   const table = RESOURCES[kind].plural;
   const fields = Object.entries<Field>(RESOURCES[kind].fields);
   const own = fields.flatMap(([name, field]) => [columnOf(name, field), ...(field.unique ? [keyColumnOf(name)] : [])]);
-  const columns = ["environment", "id", ...own, "metadata", "created"];
+  const columns = ["environment", "id", ...own, "created"];
   const values = columns.map((_column, index) => `$${index + 1}`).join(", ");
   const isUnique = fields.some(([, { unique }]) => unique);
   const set = columns.slice(2).map((column, index) => `${column} = $${index + 3}`);

@@ -6,9 +6,6 @@ import { rowsOf } from "./page.ts";
 export interface WebhookEndpointRow extends StoredFields<"webhook_endpoint"> {
   environment: number;
   id: string;
-  /** JSON array of the names of its headers, and the headers as a sealed JSON object; null if it has none. */
-  header_names: string;
-  headers: Uint8Array | null;
   status: "enabled" | "disabled";
   /** Null while it is enabled. */
   disabled_reason: "user" | "gone" | null;
@@ -33,7 +30,6 @@ const CHANGEABLE = [
   ...columnsOf("webhook_endpoint"),
   ...(["status", "disabled_reason", "disabled_at"] as const),
   ...(["secret", "secret_created", "previous_secret", "previous_until"] as const),
-  ...(["header_names", "headers"] as const),
 ] satisfies (keyof WebhookEndpointRow)[];
 /** All columns besides the health. */
 export const ENDPOINT_COLUMNS = ["environment", "id", ...CHANGEABLE, "created"] as const;
@@ -123,13 +119,13 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
 }
 
 type Setting = keyof StoredFields<"webhook_endpoint">;
-const isUsedByAttempts = (column: Setting): column is Exclude<Setting, "events" | "description"> =>
-  column !== "events" && column !== "description";
+const isUsedByAttempts = (column: Setting): column is Exclude<Setting, "events" | "description" | "header_names"> =>
+  !["events", "description", "header_names"].includes(column);
 
 /** The columns of an endpoint that an attempt needs. */
 const TARGET_COLUMNS = [
   ...columnsOf("webhook_endpoint").filter(isUsedByAttempts),
-  ...(["environment", "id", "status", "secret", "previous_secret", "previous_until", "headers"] as const),
+  ...(["environment", "id", "status", "secret", "previous_secret", "previous_until"] as const),
 ];
 const CLOCK_COLUMNS = ["clock_offset", "clock_held_until"] as const;
 const FIND_TARGET = `

@@ -102,10 +102,13 @@ describe("suggestions", () => {
     expect(await complete(message)).toEqual({ values: [], directive: 0 });
   });
 
-  it("offer repeatable flags again, but not other flags", async () => {
-    const { values } = await complete(["customers", "create", "--email", "a", "--metadata", "a=1", "--"]);
-    expect(values).not.toContain("--email");
-    expect(values).toContain("--metadata");
+  it.each([
+    [["customers", "create", "--email", "a", "--metadata", "a=1", "--"], "--email", "--metadata"],
+    [["endpoints", "create", "--url", "a", "--header", "a: 1", "--"], "--url", "--header"],
+  ])("offer repeatable flags again, but not other flags: %j", async (words, single, repeatable) => {
+    const { values } = await complete(words);
+    expect(values).not.toContain(single);
+    expect(values).toContain(repeatable);
     expect(values).not.toContain("--complete");
   });
 

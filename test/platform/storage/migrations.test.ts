@@ -123,7 +123,7 @@ describe.each(Object.entries(ENGINES))("the migrations of %s", (_name, create) =
     async (kind) => {
       const fields = Object.entries<Field>(RESOURCES[kind].fields);
       const columns = fields.map(([name, field]) => {
-        const isSet = field.required || field.type === "status";
+        const isSet = field.required || ["status", "map"].includes(field.type);
         return [columnOf(name, field), isSet ? field.type : (`${field.type}?` as const)];
       });
       const unique = fields.filter(([, field]) => field.unique).map(([name]) => name);

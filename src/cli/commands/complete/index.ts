@@ -5,6 +5,7 @@ import { kindsWith, pathOf, type ResourceKind, RESOURCES } from "../../../contra
 import { SCOPES } from "../../../contract/scopes.ts";
 import {
   type CommandDefinition,
+  type FlagOption,
   type CommandEntry,
   declareCommand,
   definitionOf,
@@ -115,7 +116,7 @@ function globalsIn(before: readonly string[], { globals }: Context): GlobalOptio
 /** Returns the flags that can still follow. A flag that takes a single value can occur once. */
 function flags(root: Command, { command, given }: Position): Suggestion[] {
   const open = optionsOf(command, root).filter(
-    (option) => !given.has(option) || option.variadic || Array.isArray(option.defaultValue),
+    (option) => !given.has(option) || (option as Partial<FlagOption>).isRepeatable,
   );
   const named = open.map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
   return [...named, { value: "--help", description: "Show help" }];

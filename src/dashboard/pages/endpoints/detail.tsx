@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../../contract/limits.ts";
-import { inputFieldsOf } from "../../../contract/resources.ts";
+import { type Field as FieldEntry, inputFieldsOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics, StatisticsEndpoint, StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
@@ -123,7 +123,7 @@ export function EndpointDetail({ id }: { id: string }) {
                     created <Time at={endpoint.secret_created} />
                   </>,
                 ],
-                ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name)] as const),
+                ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name, field)] as const),
               ]}
             />
             {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
@@ -266,7 +266,13 @@ function Actions(props: {
         />
       )}
       {openDialog === "edit" && (
-        <ResourceForm kind="webhook_endpoint" item={endpoint} title="Edit endpoint" onClose={dismiss} onSaved={close} />
+        <ResourceForm
+          kind="webhook_endpoint"
+          item={endpoint}
+          title="Edit endpoint"
+          onClose={dismiss}
+          onSaved={onChange}
+        />
       )}
       {openDialog === "rotate" && <RotateSecret path={path} onClose={close} />}
       {openDialog === "delete" && (
@@ -279,11 +285,13 @@ function Actions(props: {
 /** The settings that the page does not show elsewhere. */
 const SETTINGS = inputFieldsOf("webhook_endpoint").filter(([name]) => !["url", "events", "description"].includes(name));
 
-/** Returns what the page shows of a setting: of headers, their names. */
-function settingOf(endpoint: WebhookEndpoint, name: string): string | undefined {
-  const settings = { ...endpoint, headers: endpoint.header_names.join(", ") };
-  const value = (settings as unknown as Readonly<Record<string, string | number | boolean | null>>)[name] ?? "";
-  return value === "" ? undefined : String(value);
+/** Returns what the page shows of a setting: of a map its pairs, or their names if the values are secret. */
+function settingOf(endpoint: WebhookEndpoint, name: string, { type, secret = name }: FieldEntry): string | undefined {
+  const { [secret]: value } = endpoint as unknown as Readonly<Record<string, string | number | object | null>>;
+  if (typeof value !== "object" || value === null) return String(value ?? "") || undefined;
+  const texts =
+    type === "map" && secret === name ? Object.entries(value).map((pair) => pair.join("=")) : Object.values(value);
+  return texts.join(", ") || undefined;
 }
 
 function rateOf({ attempts, failed }: StatisticsEndpoint): string {

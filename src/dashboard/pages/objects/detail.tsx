@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import {
   type Action as ActionEntry,
   type Field,
+  inputFieldsOf,
   nounOf,
   nounsOf,
   OBJECT_KINDS,
@@ -28,7 +29,7 @@ import { RelatedEvents } from "../events/index.tsx";
 import { useOutcomes } from "../events/outcomes.tsx";
 import { Remedy } from "../remedy.tsx";
 import { type AboutObject, Arrivals, referringKinds, useEventsAbout, useIsSettled } from "./arrivals.tsx";
-import { ActOnObject, EditObject } from "./form.tsx";
+import { ActOnObject, ObjectForm } from "./form.tsx";
 import { ObjectTable, shortTitleOf, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
 export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
@@ -69,11 +70,16 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                 <Card title="Details">
                   <Facts rows={factsOf(kind, item)} />
                 </Card>
-                {Object.keys(item.metadata).length > 0 && (
-                  <Card title="Metadata">
-                    <Facts rows={Object.entries(item.metadata)} />
-                  </Card>
-                )}
+                {inputFieldsOf(kind).map(([name, { type, label }]) => {
+                  const pairs = type === "map" ? Object.entries(item[name] as Record<string, string>) : [];
+                  return (
+                    pairs.length > 0 && (
+                      <Card key={name} title={label}>
+                        <Facts rows={pairs} />
+                      </Card>
+                    )
+                  );
+                })}
               </>
             }
           >
@@ -270,7 +276,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
             );
           })
           .toReversed()}
-      {openDialog === "edit" && <EditObject kind={kind} item={item} onClose={close} />}
+      {openDialog === "edit" && <ObjectForm kind={kind} item={item} onClose={close} />}
       {typeof openDialog === "object" && <ActOnObject kind={kind} item={item} {...openDialog} onClose={close} />}
     </>
   );

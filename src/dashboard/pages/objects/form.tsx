@@ -18,36 +18,20 @@ import { useGo } from "../../router.tsx";
 import { Inputs, type Values } from "../inputs.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 
-/** Creates an object, and goes to its page. */
-export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () => void }) {
+/** Creates an object and goes to its page, or changes one. */
+export function ObjectForm({ kind, item, onClose }: { kind: ObjectKind; item?: Item; onClose: () => void }) {
   const go = useGo();
   const noun = nounOf(kind);
+  const isNew = item === undefined;
   return (
     <ResourceForm<Item>
       kind={kind}
-      title={`Create ${withArticle(noun)}`}
-      submit={`Create ${noun}`}
+      {...(isNew ? { submit: `Create ${noun}` } : { item })}
+      title={isNew ? `Create ${withArticle(noun)}` : `Edit ${noun}`}
       onClose={onClose}
       onSaved={({ id }) => {
-        showToast(`Created ${id}`);
-        onClose();
-        go(RESOURCES[kind].page.name, id);
-      }}
-    />
-  );
-}
-
-/** Changes fields of an object. An empty one is removed. */
-export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: Item; onClose: () => void }) {
-  return (
-    <ResourceForm
-      kind={kind}
-      item={item}
-      title={`Edit ${nounOf(kind)}`}
-      onClose={onClose}
-      onSaved={({ id }) => {
-        showToast(`Saved ${id}`);
-        onClose();
+        showToast(`${isNew ? "Created" : "Saved"} ${id}`);
+        if (isNew) go(RESOURCES[kind].page.name, id);
       }}
     />
   );

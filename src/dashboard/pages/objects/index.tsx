@@ -21,7 +21,7 @@ import { Choice } from "../choice.tsx";
 import { listFilters, oneOf, TIME_TERMS } from "../filters.tsx";
 import { EVENT_STATES } from "../events/outcomes.tsx";
 import { ObjectDetail } from "./detail.tsx";
-import { CreateObject } from "./form.tsx";
+import { ObjectForm } from "./form.tsx";
 import { placeholderOf } from "../inputs.tsx";
 import { ListPage, loadedOf } from "../list-page.tsx";
 import { ObjectTable } from "./item.tsx";
@@ -70,9 +70,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
           <Choice label="Webhooks" name="webhooks" options={EVENT_STATES} />
         </>
       }
-      actions={
-        <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
-      }
+      actions={<CreateButton label={`Create ${noun}`} dialog={(close) => <ObjectForm kind={kind} onClose={close} />} />}
     >
       <ObjectTable
         kind={kind}

@@ -20,9 +20,9 @@ import { nameOf } from "../events/changes.ts";
 import { type EventsOf, useEventsOf } from "../events/find.ts";
 import { isInState, OutcomeOf, useOutcomes } from "../events/outcomes.tsx";
 
-/** Returns the fields to show. The currency is part of the amount. */
+/** Returns the fields to show in a line. The currency is part of the amount. */
 export function shownFields(kind: ObjectKind): [name: string, field: Field][] {
-  return shownFieldsOf(kind).filter(([, { type }]) => type !== "currency");
+  return shownFieldsOf(kind).filter(([, { type }]) => type !== "currency" && type !== "map");
 }
 
 /** Returns the field that names an object in titles and links: the first of its list, other than links to other objects. */

@@ -4,7 +4,7 @@ import { Card } from "../../components/page.tsx";
 import { CommandLine } from "../../components/values.tsx";
 import { hrefOf, Link } from "../../router.tsx";
 import { remember, remembered } from "../../theme.ts";
-import { CreateObject } from "../objects/form.tsx";
+import { ObjectForm } from "../objects/form.tsx";
 import type { Progress } from "./progress.ts";
 
 const RECEIVER = `import { createServer } from "node:http";
@@ -101,7 +101,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
           </p>
         </Step>
       </ol>
-      {isCreating && <CreateObject kind="customer" onClose={() => setCreating(false)} />}
+      {isCreating && <ObjectForm kind="customer" onClose={() => setCreating(false)} />}
     </Card>
   );
 }

@@ -21,8 +21,8 @@ export function objectTable(
   const own = [...Object.entries(columns), ...keys].map(([name, type]) => fieldColumn(types, name, type));
   return [
     `CREATE TABLE ${table} (
-       ${environmentOf(types)}, id ${id} NOT NULL, ${own.join(", ")}, metadata TEXT NOT NULL,
-       created ${integer} NOT NULL, PRIMARY KEY (environment, id)) ${clustered}`,
+       ${environmentOf(types)}, id ${id} NOT NULL, ${own.join(", ")}, created ${integer} NOT NULL,
+       PRIMARY KEY (environment, id)) ${clustered}`,
     ...filters.map((name) => `CREATE INDEX ${table}_by_${name} ON ${table} (environment, ${name}, id)`),
     ...unique.map((name) => `CREATE UNIQUE INDEX ${table}_by_${name} ON ${table} (environment, ${name}_key)`),
   ];

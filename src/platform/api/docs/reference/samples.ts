@@ -1,3 +1,4 @@
+import { pairTypeOf } from "../../../../contract/field-types.ts";
 import { type Field, kindOfPath, resourceOf } from "../../../../contract/resources.ts";
 import { inProject, shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
@@ -111,10 +112,10 @@ function commandOf(operation: Operation): string {
 
 function flags(example: object, fields: Readonly<Record<string, Field>>): string[] {
   return Object.entries(example).flatMap(([name, value]) => {
-    const { type, flag = name.replaceAll("_", "-") } = fields[name] ?? {};
+    const { of, flag = name.replaceAll("_", "-") } = fields[name] ?? {};
     const given =
       typeof value === "object" && !Array.isArray(value)
-        ? Object.entries(value as object).map((pair) => pair.join(type === "headers" ? ": " : "="))
+        ? Object.entries(value as object).map((pair) => pair.join(pairTypeOf(of).separator))
         : [[value].flat().join(",")];
     return given.map((text) => `--${flag} ${shellWord(text)}`);
   });

@@ -1,9 +1,11 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { lowerFirst } from "../../contract/resources.ts";
 import { CallError } from "../api/call.ts";
+import { isOf } from "./form.tsx";
 import { Icon } from "./icon.tsx";
 
-/** One key of metadata in a form. */
-export interface MetadataRow {
+/** One key of a map in a form. */
+export interface MapRow {
   id: number;
   key: string;
   value: string;
@@ -11,52 +13,53 @@ export interface MetadataRow {
 
 let lastId = 0;
 
-function newRow(key: string, value: string): MetadataRow {
+function newRow(key: string, value: string): MapRow {
   return { id: ++lastId, key, value };
 }
 
-export function metadataRows(metadata: Record<string, string>): readonly MetadataRow[] {
-  return Object.entries(metadata).map(([key, value]) => newRow(key, value));
+export function mapRows(map: Record<string, string>): readonly MapRow[] {
+  return Object.entries(map).map(([key, value]) => newRow(key, value));
 }
 
-/** Returns the metadata of a form without its empty rows. Throws CallError if a key is used twice. */
-export function metadataOf(rows: readonly MetadataRow[]): Record<string, string> {
+/** Returns the map of a form without its empty rows. Throws CallError if a key is used twice. */
+function mapOf(name: string, rows: readonly MapRow[]): Record<string, string> {
   const given = rows.filter(({ key, value }) => key !== "" || value !== "");
   const twice = given.find(({ key }, index) => given.findIndex((other) => other.key === key) < index);
   if (twice !== undefined) {
     const detail = `The key ${twice.key} is used twice.`;
-    throw new CallError(0, { detail, errors: [{ pointer: pointerTo(twice.key), code: "invalid_key", detail }] });
+    throw new CallError(0, { detail, errors: [{ pointer: pointerTo(name, twice.key), code: "invalid_key", detail }] });
   }
   return Object.fromEntries(given.map(({ key, value }) => [key, value]));
 }
 
-/** Returns what changes metadata into that of a form: new and changed values, and null for removed keys. */
-export function metadataPatch(
+/** Returns what changes a map into that of a form: new and changed values, and null for removed keys. */
+export function mapPatch(
+  name: string,
   opened: Record<string, string>,
-  rows: readonly MetadataRow[],
+  rows: readonly MapRow[],
 ): Record<string, string | null> {
-  const metadata = metadataOf(rows);
-  const removed = Object.keys(opened).filter((key) => !Object.hasOwn(metadata, key));
-  const changed = Object.entries(metadata).filter(
-    ([key, value]) => !Object.hasOwn(opened, key) || opened[key] !== value,
-  );
+  const map = mapOf(name, rows);
+  const removed = Object.keys(opened).filter((key) => !Object.hasOwn(map, key));
+  const changed = Object.entries(map).filter(([key, value]) => !Object.hasOwn(opened, key) || opened[key] !== value);
   return Object.fromEntries([...removed.map((key) => [key, null] as const), ...changed]);
 }
 
-/** Returns the JSON Pointer (RFC 6901) of a key in a request. */
-function pointerTo(key: string): string {
-  return `/metadata/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+/** Returns the JSON Pointer (RFC 6901) of a key of a map in a request. */
+function pointerTo(name: string, key: string): string {
+  return `/${name}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 const MAX_LINES = 6;
 
-/** Metadata as rows of a key and a value, which may hold any characters. */
-export function MetadataField(props: {
-  rows: readonly MetadataRow[];
-  onRows: (rows: readonly MetadataRow[]) => void;
+/** A map as rows of a key and a value, which may hold any characters. */
+export function MapField(props: {
+  name: string;
+  label: string;
+  rows: readonly MapRow[];
+  onRows: (rows: readonly MapRow[]) => void;
   error: CallError | undefined;
 }) {
-  const { rows, onRows, error } = props;
+  const { name, label, rows, onRows, error } = props;
   const list = useRef<HTMLUListElement>(null);
   const addButton = useRef<HTMLButtonElement>(null);
   const shown = useRef(rows.length);
@@ -66,15 +69,15 @@ export function MetadataField(props: {
     else if (rows.length < shown.current) addButton.current?.focus();
     shown.current = rows.length;
   }, [rows.length]);
-  const problem = error?.fields.find(({ pointer }) => /^\/metadata(\/|$)/.test(pointer));
-  const invalid = rows.findLast(({ key }) => problem?.pointer === pointerTo(key));
-  const edit = (row: MetadataRow, change: Partial<MetadataRow>) =>
+  const problem = error?.fields.find(({ pointer }) => isOf(pointer, name));
+  const invalid = rows.findLast(({ key }) => problem?.pointer === pointerTo(name, key));
+  const edit = (row: MapRow, change: Partial<MapRow>) =>
     onRows(rows.map((other) => (other === row ? { ...row, ...change } : other)));
   return (
-    <fieldset class="metadata">
-      <legend>Metadata</legend>
+    <fieldset class="pairs" data-field={name}>
+      <legend>{label}</legend>
       {rows.length > 0 && (
-        <p class="hint metadata-row" aria-hidden="true">
+        <p class="hint pairs-row" aria-hidden="true">
           <span>Key</span> <span>Value</span>
         </p>
       )}
@@ -82,7 +85,7 @@ export function MetadataField(props: {
         {rows.map((row, index) => {
           const isOf = (isKey: boolean) => row === invalid && isKey === (problem?.code === "invalid_key");
           return (
-            <li key={row.id} class="metadata-row">
+            <li key={row.id} class="pairs-row">
               <input
                 type="text"
                 aria-label={`Key ${index + 1}`}
@@ -114,7 +117,7 @@ export function MetadataField(props: {
       </ul>
       {problem !== undefined && <p class="field-error">{problem.detail}</p>}
       <button ref={addButton} type="button" class="small" onClick={() => onRows([...rows, newRow("", "")])}>
-        Add metadata
+        Add {lowerFirst(label)}
       </button>
     </fieldset>
   );

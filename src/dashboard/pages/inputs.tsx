@@ -102,47 +102,30 @@ function inUtc(local: string): string | null {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
-/** An input for each field of a form. */
-export function Inputs(props: {
-  fields: readonly [name: string, field: FieldEntry][];
+interface InputsProps {
   values: Values;
   onValues: (values: Values) => void;
   error: CallError | undefined;
   /** True for an object that exists. */
   isEdit?: boolean;
-}) {
-  const { fields, values, onValues, error, isEdit = false } = props;
+}
+
+/** An input for each field of a form. */
+export function Inputs({ fields, ...form }: InputsProps & { fields: readonly [name: string, field: FieldEntry][] }) {
   return (
     <>
-      {fields.map(([name, field]) => {
-        const change = (value: Value) => onValues({ ...values, [name]: value });
-        return (
-          <Input
-            key={name}
-            name={name}
-            field={field}
-            value={values[name]!}
-            onInput={change}
-            currency={values["currency"] as string}
-            error={error}
-            isEdit={isEdit}
-          />
-        );
-      })}
+      {fields.map(([name, field]) => (
+        <Input key={name} name={name} field={field} {...form} />
+      ))}
     </>
   );
 }
 
-function Input(props: {
-  name: string;
-  field: FieldEntry;
-  value: Value;
-  onInput: (value: Value) => void;
-  currency: string | undefined;
-  error: CallError | undefined;
-  isEdit: boolean;
-}) {
-  const { name, field, value, onInput, currency, isEdit } = props;
+function Input(props: InputsProps & { name: string; field: FieldEntry }) {
+  const { name, field, values, onValues, isEdit = false } = props;
+  const value = values[name]!;
+  const currency = values["currency"] as string | undefined;
+  const onInput = (given: Value) => onValues({ ...values, [name]: given });
   const { label, about, hint, type, required = false, choices } = field;
   // The platform reports the format of an empty field.
   const isMissing = value === "" && field.required !== undefined;

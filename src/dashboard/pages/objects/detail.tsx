@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import {
   type Action as ActionEntry,
   type Field,
-  inputFieldsOf,
   nounOf,
   nounsOf,
   OBJECT_KINDS,
@@ -70,7 +69,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                 <Card title="Details">
                   <Facts rows={factsOf(kind, item)} />
                 </Card>
-                {inputFieldsOf(kind).map(([name, { type, label }]) => {
+                {Object.entries<Field>(RESOURCES[kind].fields).map(([name, { type, label }]) => {
                   const pairs = type === "map" ? Object.entries(item[name] as Record<string, string>) : [];
                   return (
                     pairs.length > 0 && (

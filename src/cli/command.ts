@@ -241,13 +241,14 @@ function argumentOf({ arg, about, parse, default: standard, choices }: Operand):
   return standard === undefined ? argument : argument.default(standard);
 }
 
-/** A flag as Commander parses it. */
+/** A flag, with what Commander does not know about it. */
 export interface FlagOption extends Option {
   isRequired: boolean;
   /** True if it may be given several times. */
   isRepeatable: boolean;
 }
 
+/** Returns a flag as Commander parses it. */
 export function optionOf(flag: Flag): FlagOption {
   const { parse, collect, default: standard, defaultText, choices, conflicts } = flag;
   const option = new Option(flag.flag, flag.about).helpGroup(flag.group ?? "");

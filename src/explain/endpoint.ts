@@ -12,7 +12,16 @@ import { currentCause, lastAttemptTime, obstacleAt } from "./changes.ts";
 import type { Chain } from "./chain.ts";
 import { ofDelivery } from "./deliveries.ts";
 import { afterRepair, disabled } from "./disabled.ts";
-import { everyAttempt, type Finding, givenUp, notArrived, span, type TimeFormat, waits } from "./finding.ts";
+import {
+  everyAttempt,
+  type Finding,
+  givenUp,
+  notArrived,
+  NOTHING_TO_REPAIR,
+  span,
+  type TimeFormat,
+  waits,
+} from "./finding.ts";
 import { hasRecovered, isRecoveryReported, newestOf } from "./recovery.ts";
 import { MAX_COUNTED } from "./unsent.ts";
 
@@ -384,11 +393,11 @@ function testOf({ id, events, livemode }: WebhookEndpoint): Pick<Finding, "actio
   const type = events.flatMap(typesOfSubscription).find((name) => !isOfEndpoint(name));
   return livemode || type === undefined
     ? {
-        action: "Nothing to repair. To test the endpoint, send a ping",
+        action: `${NOTHING_TO_REPAIR}. To test the endpoint, send a ping`,
         fix: shellCommand`service endpoints ping ${id}`,
       }
     : {
-        action: "Nothing to repair. To test the endpoint, trigger an event that it subscribes to",
+        action: `${NOTHING_TO_REPAIR}. To test the endpoint, trigger an event that it subscribes to`,
         fix: shellCommand`service trigger ${type}`,
       };
 }

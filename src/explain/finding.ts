@@ -74,9 +74,12 @@ const UNTROUBLED: ReadonlySet<FindingCode> = new Set([
   "no_event",
 ]);
 
+/** How advice begins if an endpoint got nothing, but nothing is wrong. */
+export const NOTHING_TO_REPAIR = "Nothing to repair";
+
 /** Returns whether an answer is the cause of trouble, not just what happened. */
-export function isTrouble({ code }: Finding): boolean {
-  return !UNTROUBLED.has(code);
+export function isTrouble({ code, action }: Finding): boolean {
+  return !UNTROUBLED.has(code) && action?.startsWith(NOTHING_TO_REPAIR) !== true;
 }
 
 /** Returns whether an answer only adds to the others, as a line at the end. */

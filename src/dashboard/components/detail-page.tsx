@@ -92,9 +92,11 @@ function Missing({ id, otherwise }: { id: string; otherwise: ComponentChildren }
       remedy={
         label !== undefined && (
           <>
-            <Link class="button" href={hrefOf(page, id, {}, other)}>
-              Look in {other === "live" ? "live mode" : "the sandbox"}
-            </Link>
+            {explanation?.chain.missing?.deletion === undefined && (
+              <Link class="button" href={hrefOf(page, id, {}, other)}>
+                Look in {other === "live" ? "live mode" : "the sandbox"}
+              </Link>
+            )}
             <ToList page={page} />
           </>
         )

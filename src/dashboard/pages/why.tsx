@@ -113,7 +113,7 @@ export function Why() {
               }
               actions={
                 chain.event !== undefined && (
-                  <Link href={hrefOf("deliveries", "", { query: chain.event.id })}>All deliveries</Link>
+                  <Link href={hrefOf("deliveries", "", { query: chain.event.id })}>Open in the list</Link>
                 )
               }
             >

@@ -19,7 +19,7 @@ import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Below, Card, Empty, ErrorBox, Facts } from "../../components/page.tsx";
 import { Table } from "../../components/table.tsx";
-import { RowTime, Time, Unknown } from "../../components/values.tsx";
+import { Breakable, RowTime, Time, Unknown } from "../../components/values.tsx";
 import { about, count, duration } from "../../format.ts";
 import { outcomeInWords } from "../../responses.ts";
 import { hrefOf, Link, useGo } from "../../router.tsx";
@@ -114,7 +114,7 @@ export function EndpointDetail({ id }: { id: string }) {
                 ],
                 ["Last attempt", lastOf(shown)],
                 ["Last success", lastOf(shown?.filter(({ status }) => status === "succeeded"))],
-                ["URL", endpoint.url],
+                ["URL", <Breakable text={endpoint.url} />],
                 ["Events", subscriptionsOf(endpoint.events)],
                 ["Created", <Time at={endpoint.created} />],
                 [
@@ -302,9 +302,9 @@ function rateOf({ attempts, failed }: StatisticsEndpoint): string {
 const MIN_FOR_P95 = 20;
 
 /** Returns the median and the 95th percentile of the response times, and what a timeout counts as once they come near it. */
-function responseTimeOf({ attempts, ...latency }: Statistics["totals"]): string | undefined {
+function responseTimeOf({ attempts, ...latency }: Statistics["totals"]): string | null {
   const { latency_p50_ms: median, latency_p95_ms: p95 } = latency;
-  if (median === null || p95 === null) return undefined;
+  if (median === null || p95 === null) return null;
   if (attempts < MIN_FOR_P95) return about(median);
   const limit = p95 >= LIMITS.deliverySeconds * 500 ? `; a timeout counts as ${LIMITS.deliverySeconds} s` : "";
   return `${about(median)}; p95 ${about(p95)}${limit}`;

@@ -9,8 +9,7 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   deliveries: "Guides: [Deliveries](concepts.md#deliveries), [Bulk operations](concepts.md#bulk-operations)",
   expect: "Guide: [Assertions on events](testing-receivers.md#assertions-on-events)",
   why: "Guides: [Why something failed](concepts.md#why-something-failed), [Tutorial](tutorial.md#4-ask-why)",
-  listen:
-    "Guides: [Forwarding to localhost](concepts.md#forwarding-to-localhost), [Test a webhook receiver](testing-receivers.md)",
+  listen: "Guides: [Forward events to localhost](listen.md), [Test a webhook receiver](testing-receivers.md)",
   trigger: "Guides: [Tutorial](tutorial.md#3-trigger-an-event), [Fixtures](testing-receivers.md#fixtures)",
   events: "Guides: [Events and deliveries](concepts.md#events-and-deliveries), [Replays](concepts.md#replays)",
   webhooks:

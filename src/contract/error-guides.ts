@@ -285,14 +285,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The request has an API key or access token. Users, sessions and grants can only be managed by signed-in users.",
     remedy: "Sign in to the dashboard at `/dashboard`.",
-    guide: "[Authentication](authentication.md)",
+    guide: "[Sessions and apps](dashboard.md#sessions-and-apps)",
     example: { detail: "Requires a user who is signed in to the dashboard, not a key or token." },
   },
   owner_required: {
     meaning: "Only an owner of the account can do this.",
     cause: "Members cannot invite or remove users.",
     remedy: "Ask an owner of the account.",
-    guide: "[Authentication](authentication.md)",
+    guide: "[Roles](dashboard.md#roles)",
     example: { detail: "Ask an owner of the account to do this." },
   },
   cross_site_request: {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
   Object.assign(process.env, {
     APP_URL: APP,
-    SERVICE_URL: baseUrl,
+    SERVICE_BASE_URL: baseUrl,
     CLIENT_ID: app.client_id,
     CLIENT_SECRET: app.client_secret,
     REDIRECT_URI: `${APP}/callback`,

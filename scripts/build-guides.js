@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { build } from "esbuild";
 import MarkdownIt from "markdown-it";
 import { llmsText } from "./llms-text.js";
-import { commandName, idOf, plain, referenceName, searchEntries, sectionsOf } from "./search-entries.js";
+import { commandName, idOf, plain, referenceName, searchEntries, sectionsOf, TERM } from "./search-entries.js";
 
 const ASSETS = "/dashboard/assets/";
 /** A page with fewer sections has no list of them. */
@@ -84,6 +84,8 @@ export async function buildGuides(root, folder) {
     // Both may be wider than the page, and are then scrolled with the keyboard, too.
     const scrolled = rendered
       .replaceAll(/<table>(?=\s*<thead>\s*<tr>\s*<th>Flag<)/g, '<table class="flags">')
+      // Too small to read on a phone.
+      .replaceAll(/<img src="([^"]+)"[^>]*>/g, '<a class="picture" href="$1">$&</a>')
       // Defaults can be long paths and names.
       .replaceAll(/<td[^>]*>[^<]*<\/td>(?=\s*<\/tr>)/g, (cell) => cell.replaceAll(/(?<=\w)[/_](?=\w)/g, "$&<wbr>"))
       .replaceAll(/<(pre|table)(?=[ >])/g, '<$1 tabindex="0"');
@@ -94,7 +96,10 @@ export async function buildGuides(root, folder) {
     write(page, `${source}\n${content}\n${stepsOf(previous, next)}`, headings);
     writeFileSync(join(folder, `${page.name}.md`), markdownOf(page, anchors));
   }
-  writeFileSync(join(folder, "llms.txt"), llmsText(groups, nameOf));
+  writeFileSync(
+    join(folder, "llms.txt"),
+    llmsText(groups, nameOf, [...new Set([...operations.values()].map((url) => url.replace(/\.html#.*/, ".md")))]),
+  );
   // Hosts of static files serve a file of this name, too.
   const missing = { file: "", name: "404", title: "Page not found" };
   write(missing, missingPage(markup('<a href="index.html">all pages</a>')).text);
@@ -185,6 +190,8 @@ function quickStart(docs) {
 function prepare(tokens, { file, text }, { anchors, errors, operations, inProject }) {
   const isPart = text.startsWith("## ");
   for (const [i, token] of tokens.entries()) {
+    const [, term] = (token.type === "paragraph_open" && TERM.exec(tokens[i + 1].content)) || [];
+    if (file === "glossary.md" && term !== undefined) token.attrSet("id", idOf(term));
     // A part of a longer file begins with a heading of the second level.
     if (isPart && token.type.startsWith("heading_")) token.tag = `h${Number(token.tag[1]) - 1}`;
     if (token.type === "heading_open") token.attrSet("id", idOf(tokens[i + 1].content));

@@ -12,9 +12,16 @@ const ALIASES = {
   "concepts.html#deliveries": "dead letter queue dlq failed",
   "concepts.html#retry-schedule": "webhooks retried webhook backoff redelivery policy",
   "concepts.html#bulk-operations": "batch retry resend all failed deliveries events",
-  "concepts.html#objects": "refund invoice subscription product",
-  "concepts.html#replays": "replay an event, replay events, resend webhook redeliver again",
-  "concepts.html#forwarding-to-localhost": "ngrok tunnel expose cloudflared localtunnel smee public url",
+  "concepts.html#objects": "refund invoice subscription product price cents minor unit lowercase",
+  "concepts.html#replays": "resend webhook redeliver again",
+  "listen.html#forward-events-to-localhost": "ngrok tunnel expose cloudflared localtunnel smee public url",
+  "listen.html#keys": "keyboard shortcuts hotkeys",
+  "listen.html#when-your-app-fails-or-is-down": "offline laptop sleep catch up missed",
+  "listen.html#local-https": "self-signed mkcert ssl tls certificate",
+  "listen.html#docker-and-wsl": "wsl windows subsystem linux container host.docker.internal",
+  "dashboard.html#the-dashboard-and-the-team": "dashboard",
+  "dashboard.html#invite-your-team": "add member colleague teammate",
+  "dashboard.html#roles": "owner member admin permissions",
   "concepts.html#the-test-clock": "travel fast forward simulate time freeze",
   "concepts.html#events-without-webhooks": "sse server-sent websocket polling subscribe",
   "go-live.html#go-live": "go production staging test mode",
@@ -25,6 +32,7 @@ const ALIASES = {
   "receiving-webhooks.html#a-first-receiver": "handler route consumer listener",
   "receiving-webhooks.html#verify-signatures":
     "php ruby rails laravel kotlin csharp c# .net dotnet rust elixir algorithm hmac",
+  "receiving-webhooks.html#fetch-handlers-as-in-nextjs": "webhook route handler app router",
   "receiving-webhooks.html#deliveries": "out of order ordering delay",
   "frameworks.html#python": "flask django fastapi wsgi asgi",
   "frameworks.html#go": "golang",
@@ -38,12 +46,12 @@ const ALIASES = {
   "authentication.html#api-keys": "get token bearer secret personal access",
   "authentication.html#scopes": "permissions roles",
   "authentication.html#environment-variables": "env dotenv configuration",
-  "authentication.html#signing-in": "login log in account register signup password",
+  "authentication.html#signing-in": "login log in account register signup",
   "sign-in-with-service.html#sign-in-with-service": "oauth sso oidc openid social third-party",
   "deploying.html#behind-a-proxy": "custom domain hostname https tls ssl certificate",
   "deploying.html#deploying-the-platform": "self-host hosting heroku fly railway vercel aws",
   "deploying.html#shutdown-and-upgrades-without-downtime": "upgrade update new version",
-  "deploying.html#containers": "docker compose image",
+  "deploying.html#containers": "compose image",
   "deploying.html#limits": "quota maximum size",
   "backup.html#backup-and-restore": "export import dump",
   "monitoring.html#metrics": "prometheus grafana alerts health",
@@ -72,8 +80,52 @@ const ALIASES = {
   "commands-logs.html#service-logs-tail": "debug follow stream requests",
   "commands-completion.html#service-completion": "autocomplete tab bash zsh fish powershell",
 };
+/** Searches for which a section comes first. */
+const SEARCHES = {
+  "concepts.html#objects": "amount, amounts, currency",
+  "concepts.html#event-types":
+    "what events are there, which events are there, which events exist, list of events, all events, webhook events",
+  "concepts.html#replays": "replay, replay an event, replay events, replay webhook, resend",
+  "listen.html#forward-events-to-localhost": "localhost",
+  "listen.html#the-signing-secret":
+    "secret, webhook secret, signing secret, webhook signing secret, where is the signing secret, whsec",
+  "listen.html#which-events-and-where-they-go":
+    "multiple endpoints, multiple targets, several apps, filter events, event ordering, event order",
+  "listen.html#local-https": "local https, localhost https, certificate error, ssl error, tls error",
+  "dashboard.html#the-dashboard-and-the-team": "dashboard, web ui, user interface, team, users",
+  "dashboard.html#the-first-sign-in":
+    "dashboard login, dashboard password, forgot password, reset password, change password",
+  "dashboard.html#invite-your-team": "invite, invitation, invite a user, add a user, add user",
+  "dashboard.html#roles": "roles, remove a user",
+  "dashboard.html#sessions-and-apps": "sign out everywhere, log out everywhere",
+  "dev.html#the-port": "which port, what port",
+  "authentication.html#signing-in": "sign in, sign-in, log in, logging in, device code",
+  "deploying.html#shutdown-and-upgrades-without-downtime": "stop the server, stop the platform",
+  "deploying.html#containers": "docker, dockerfile",
+  "commands-trigger.html#service-trigger":
+    "send test event, send a test event, test event, send an event, create an event",
+  "providers.html#test-webhooks-of-stripe-github-and-others":
+    "stripe webhook, stripe webhooks, stripe, github, shopify, slack",
+  "/docs/reference#events": "payload, webhook payload, event payload, how do i see the webhook payload",
+  "deploying.html#limits": "max payload size, body size, payload size, limits",
+  "proxies.html#reverse-proxies": "proxy, reverse proxy",
+  "using-the-api.html#versions": "api version, versions, version header",
+  "tutorial.html#uninstall": "where is data stored, data folder, where is the database",
+  "quick-start.html#install": "node.js, nodejs, node",
+  "concepts.html#deliveries": "webhook timeout, how long is the timeout, what is a delivery",
+  "sign-in-with-service.html#sign-in-with-service": "oauth, pkce, oauth 2.0",
+  "receiving-webhooks.html#receiving-webhooks": "webhook, webhooks, receive webhooks, receiver",
+  "commands-endpoints.html#service-endpoints-create":
+    "custom headers, create endpoint, create an endpoint, add endpoint, create webhook",
+  "concepts.html#retry-schedule": "retry, retries, retry policy",
+  "commands-deliveries.html#service-deliveries-retry": "retry a delivery, retry delivery",
+  "commands-endpoints.html#service-endpoints-disable": "disable endpoint, disable an endpoint, pause endpoint",
+  "authentication.html#api-keys": "api key, api keys",
+};
+/** A paragraph that explains a term. */
+export const TERM = /^\*\*(.+?)\*\*: ([^]+)$/;
 /** Pages that mention everything, but explain nothing. */
-const UNSEARCHED = new Set(["index", "changelog"]);
+const UNSEARCHED = new Set(["index", "changelog", "glossary"]);
 
 /** Returns an entry for each section, operation, event type and error code. `operations` has the address of each by its route. */
 export function searchEntries(
@@ -103,6 +155,7 @@ export function searchEntries(
       page: "API",
       url: `/docs/reference/${referenceName(RESOURCES[kind].labels)}.html#the-${referenceName(nounOf(kind))}-object`,
       words: Object.keys(attributes).join(", "),
+      searches: ["id", "fields", "attributes"].map((word) => `${nounOf(kind)} ${word}`),
     })),
     ...EVENT_TYPES.map((type) => {
       const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());
@@ -111,9 +164,10 @@ export function searchEntries(
     }),
   ];
   for (const page of pages) {
+    if (page.file === "glossary.md") entries.push(...termsOf(page.text));
     for (const { id, heading, words } of UNSEARCHED.has(page.name) ? [] : sectionsOf(page.text)) {
-      // A heading that only has others below it says nothing.
-      if (words.trim() === "") continue;
+      // A heading that only has others below it says nothing, and one of further pages is not about them.
+      if (words.trim() === "" || heading === "Next") continue;
       const { status } = page.file === "errors.md" && Object.hasOwn(ERRORS, heading) ? ERRORS[heading] : {};
       const place = status === undefined ? page.title : `${page.title}: ${status} ${STATUS_CODES[status]}`;
       const isCommand = page.name.startsWith("commands-");
@@ -126,11 +180,13 @@ export function searchEntries(
     }
     if (page.file === "errors.md") entries.push(...rowsOf(page.text, page.title, ERRORS));
   }
-  for (const [url, aliases] of Object.entries(ALIASES)) {
+  const entryAt = (url) => {
     const entry = entries.find((one) => one.url === url);
     if (entry === undefined) throw new Error(`scripts/search-entries.js: no section has the address ${url}`);
-    entry.aliases = aliases;
-  }
+    return entry;
+  };
+  for (const [url, aliases] of Object.entries(ALIASES)) entryAt(url).aliases = aliases;
+  for (const [url, searches] of Object.entries(SEARCHES)) entryAt(url).searches = searches.split(", ");
   return entries;
 }
 
@@ -178,6 +234,18 @@ function rowsOf(text, page, errors) {
       url: `errors.html#${code}`,
       words: plain(cells).replaceAll(/\s+/g, " "),
     }));
+}
+
+/** Returns the terms of the glossary. */
+function termsOf(text) {
+  const terms = text.split("\n\n").map((paragraph) => TERM.exec(paragraph));
+  return terms.filter(Boolean).map(([, term, definition]) => ({
+    title: term,
+    page: "Glossary",
+    url: `glossary.html#${idOf(term)}`,
+    words: plain(definition).replaceAll(/\s+/g, " "),
+    searches: ["a ", "an ", ""].map((article) => `what is ${article}${term.toLowerCase()}`),
+  }));
 }
 
 /** Returns a group's name in the addresses of the API reference. */

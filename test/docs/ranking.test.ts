@@ -5,14 +5,16 @@ import { type Entry, results } from "../../src/dashboard/guides/ranking.ts";
 const INDEX = new URL("../../dist/dashboard/guides/search.json", import.meta.url);
 const entries = JSON.parse(readFileSync(INDEX, "utf8")) as Entry[];
 
+const FORWARDING = "listen.html#forward-events-to-localhost";
+
 /** What readers type, with the address that must be found first, or several of which one must be. */
 const SEARCHES: Readonly<Record<string, Record<string, string>>> = {
   "another name": {
-    ngrok: "concepts.html#forwarding-to-localhost",
-    tunnel: "concepts.html#forwarding-to-localhost",
-    smee: "concepts.html#forwarding-to-localhost",
-    "expose localhost": "concepts.html#forwarding-to-localhost",
-    localhost: "concepts.html#forwarding-to-localhost",
+    ngrok: FORWARDING,
+    tunnel: FORWARDING,
+    smee: FORWARDING,
+    "expose localhost": FORWARDING,
+    localhost: FORWARDING,
     "webhook.site": "commands-webhooks.html#service-webhooks-capture",
     "request bin": "commands-webhooks.html#service-webhooks-capture",
     flask: "frameworks.html#flask | frameworks.html#python",
@@ -27,6 +29,16 @@ const SEARCHES: Readonly<Record<string, Record<string, string>>> = {
     express: "receiving-webhooks.html#express",
     fastfy: "receiving-webhooks.html#fastify",
     "next.js": "receiving-webhooks.html#fetch-handlers-as-in-nextjs",
+    nextjs: "receiving-webhooks.html#fetch-handlers-as-in-nextjs",
+    "nextjs webhook": "receiving-webhooks.html#fetch-handlers-as-in-nextjs",
+    authjs: "sign-in-with-service.html#authjs | sign-in-with-service.html#sign-in-with-service",
+    customer_updated: "/docs/reference/webhooks-customer.html#onCustomerUpdated",
+    customer_id: "/docs/reference/customers.html#the-customer-object | /docs/reference/orders.html#the-order-object",
+    wsl: "listen.html#docker-and-wsl",
+    "multiple endpoints": "listen.html#which-events-and-where-they-go",
+    "event ordering": "listen.html#which-events-and-where-they-go",
+    mkcert: "listen.html#local-https",
+    "local https": "listen.html#local-https",
     cypress: "test-states.html#reset-and-restore-the-sandbox",
     playwright: "testing.html#run-a-platform-in-your-tests",
     "mock server": "testing.html#run-a-platform-in-your-tests",
@@ -44,6 +56,18 @@ const SEARCHES: Readonly<Record<string, Record<string, string>>> = {
     "export csv": "using-the-api.html#pagination",
   },
   "something to do": {
+    "sign in": "authentication.html#signing-in",
+    dashboard: "dashboard.html#the-dashboard-and-the-team",
+    team: "dashboard.html#the-dashboard-and-the-team",
+    invite: "dashboard.html#invite-your-team",
+    "how do I invite a colleague": "dashboard.html#invite-your-team",
+    "add a user": "dashboard.html#invite-your-team",
+    "remove a user": "dashboard.html#roles",
+    roles: "dashboard.html#roles",
+    "send test event": "commands-trigger.html#service-trigger",
+    "stripe webhook": "providers.html#test-webhooks-of-stripe-github-and-others",
+    stripe: "providers.html#test-webhooks-of-stripe-github-and-others",
+    "stop the server": "deploying.html#shutdown-and-upgrades-without-downtime",
     "go live": "go-live.html#go-live",
     "go to production": "go-live.html#go-live",
     "sandbox to live": "go-live.html#go-live",
@@ -86,6 +110,16 @@ const SEARCHES: Readonly<Record<string, Record<string, string>>> = {
     claude: "mcp.html#mcp",
   },
   "a fact": {
+    "what events are there": "concepts.html#event-types",
+    "which events exist?": "concepts.html#event-types",
+    "what is a listener": "glossary.html#listener",
+    "what is a delivery?": "glossary.html#delivery | concepts.html#deliveries",
+    "webhook secret": "listen.html#the-signing-secret",
+    "signing secret": "listen.html#the-signing-secret",
+    amount: "concepts.html#objects",
+    currency: "concepts.html#objects",
+    owner: "dashboard.html#roles",
+    "keyboard shortcuts": "listen.html#keys",
     "event types": "concepts.html#event-types | /docs/reference#events",
     "list of event types": "concepts.html#event-types | /docs/reference#events",
     "retry schedule": "concepts.html#retry-schedule",
@@ -139,7 +173,9 @@ const SEARCHES: Readonly<Record<string, Record<string, string>>> = {
       "troubleshooting.html#listen-connects-but-no-events-arrive | troubleshooting.html#an-endpoint-gets-no-deliveries",
     "database locked": "troubleshooting.html#the-database-is-in-use-by-another-process",
     "no sqlite": "troubleshooting.html#this-nodejs-has-no-sqlite-built-in",
-    "forgot password": "authentication.html#signing-in",
+    "forgot password": "dashboard.html#the-first-sign-in",
+    session_required: "errors.html#session_required",
+    "certificate error": "listen.html#local-https | troubleshooting.html#listen-receives-events-but-forwarding-fails",
   },
 };
 

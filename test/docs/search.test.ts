@@ -23,6 +23,18 @@ describe("the search of the documentation", () => {
     return page.locator("#search ol a").first();
   };
 
+  it("says what kind of page each result is", async () => {
+    await search("idempotency key");
+    const kinds = page.locator("#search ol a .kind");
+    await expect
+      .poll(() => kinds.allTextContents())
+      .toEqual(expect.arrayContaining(["Guide", "API", "Error", "Command"]));
+    await search("what is a listener");
+    await expect.poll(() => page.locator("#search ol a").first().getAttribute("href")).toBe("glossary.html#listener");
+    await page.locator("#search ol a").first().click();
+    expect(await page.locator("p:target").textContent()).toContain("service listen");
+  });
+
   it("shows sections with some of the words if none has all", async () => {
     await search("kubernetes blorptastic");
     await page.getByText("No section has all of these words").waitFor();

@@ -10,12 +10,16 @@ export interface Entry {
   words: string;
   /** What else readers call it. */
   aliases?: string;
+  /** Searches for which it comes first. */
+  searches?: readonly string[];
 }
 
 /** What a word contributes to the score of an entry, by where it is found: whole, as a start, or with another ending. */
 const SCORES = { title: [12, 8, 6], aliases: [12, 8, 6], page: [4, 2, 1], words: [1, 1, 0.5] } as const;
 const FIELDS = Object.keys(SCORES) as (keyof typeof SCORES)[];
 const WORD = /[\p{L}\p{N}_]+/gu;
+const WORD_PART = /[\p{L}\p{N}]+/gu;
+const DOTTED = /(?<![\p{L}\p{N}._/-])\p{L}+(?:\.[\p{L}_]+)+(?![\p{L}\p{N}._/-]*[\p{L}\p{N}])/gu;
 const ENDING = /(?<=....)(?:ions?|ing|e?d|e?s|e)$/;
 /** Sections that mention a word often are about it. */
 const MAX_COUNTED = 4;
@@ -23,12 +27,16 @@ const MAX_COUNTED = 4;
 const [EXACT, START, TITLE] = [30, 15, 6];
 /** The words follow one another, with at most one between them: `Node.js version` for `node version`. */
 const PHRASE = 3;
+/** The search is one of those of the entry. */
+const PINNED = 100;
+/** The definition of a term is wanted only by who asks what it is. */
+const GLOSSARY = "Glossary";
 /** A flag is looked up in the reference of its command, a path in that of the API, a code in that of the errors, and a variable in their table. */
 const REFERENCE = 10;
 
 /** Question words and connectives: they occur in every section, so they do not narrow a search. */
 const QUESTION = new Set(
-  "how what where when which can do does is are was i to a an the my me your it of and or for on in with long many often".split(
+  "how what where when which can do does is are was there i to a an the my me your it of and or for on in with long many often".split(
     " ",
   ),
 );
@@ -50,9 +58,14 @@ export interface Results {
 
 /** Returns the entries that have all words, the best first; if there are none, those for what was probably meant. */
 export function results(entries: readonly Entry[], typed: string): Results {
-  const words = wordsOf(typed);
-  if (hasMatch(entries, words)) return { found: find(entries, words), words, note: "" };
-  const meant = corrected(words, entries);
+  const phrase = typed.toLowerCase().replace(/\?+$/, "").trim();
+  const words = wordsOf(phrase);
+  const isKnown = entries.some(({ searches }) => searches?.includes(phrase));
+  if (isKnown || hasMatch(entries, words)) return { found: find(entries, words, phrase), words, note: "" };
+  const dotted = withDots(words, entries);
+  if (hasMatch(entries, dotted)) return { found: find(entries, dotted), words: dotted, note: "" };
+  const parts = words.flatMap((word) => word.match(WORD_PART) ?? []);
+  const meant = hasMatch(entries, parts) ? parts : corrected(words, entries);
   if (hasMatch(entries, meant)) {
     const note = `No matches. Showing results for “${meant.join(" ")}”`;
     return { found: find(entries, meant), words: meant, note };
@@ -61,8 +74,8 @@ export function results(entries: readonly Entry[], typed: string): Results {
   return { found, words, note: found.length === 0 ? "" : "No section has all of these words" };
 }
 
-function wordsOf(typed: string): string[] {
-  const words = typed.toLowerCase().replace(/\?+$/, "").split(/\s+/);
+function wordsOf(phrase: string): string[] {
+  const words = phrase.split(/\s+/);
   const telling = words.filter((word) => !QUESTION.has(word));
   return telling.length > 0 ? telling : words;
 }
@@ -72,8 +85,13 @@ function hasMatch(entries: readonly Entry[], words: readonly string[]): boolean 
 }
 
 /** Returns the entries that have all words, and after them those that have some in their title. */
-export function find(entries: readonly Entry[], words: readonly string[]): Entry[] {
-  return ranked(entries, (entry) => scoreOf(entry, words) || someOf({ ...entry, page: "", words: "" }, words));
+export function find(entries: readonly Entry[], words: readonly string[], phrase = words.join(" ")): Entry[] {
+  return ranked(
+    entries,
+    (entry) =>
+      (entry.searches?.includes(phrase) === true ? PINNED : 0) +
+      (scoreOf(entry, words) || someOf({ ...entry, page: "", words: "" }, words)),
+  );
 }
 
 function ranked(entries: readonly Entry[], scoreOfEntry: (entry: Entry) => number): Entry[] {
@@ -91,13 +109,27 @@ function someOf(entry: Entry, words: readonly string[]): number {
   return known.length === 0 ? 0 : known.length - 1 + scoreOf(entry, known) / PARTIAL;
 }
 
-/** Replaces each word that no entry has with the one that was probably meant. Few people mistype the first letter. */
-function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
-  const text = entries
-    .map(({ title, words: all, aliases = "" }) => `${title} ${all} ${aliases}`)
+/** Returns names as the pages write them, such as `next.js` for `nextjs` and `order.created` for `order_created`. */
+function withDots(words: readonly string[], entries: readonly Entry[]): string[] {
+  const plain = (name: string) => name.replaceAll(/[._]/g, "");
+  const names = new Map(
+    textOf(entries)
+      .match(DOTTED)!
+      .map((name) => [plain(name), name]),
+  );
+  return words.map((word) => names.get(plain(word)) ?? word);
+}
+
+function textOf(entries: readonly Entry[]): string {
+  return entries
+    .map(({ title, words, aliases = "" }) => `${title} ${words} ${aliases}`)
     .join(" ")
     .toLowerCase();
-  const known = [...new Set(text.match(WORD))];
+}
+
+/** Replaces each word that no entry has with the one that was probably meant. Few people mistype the first letter. */
+function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
+  const known = [...new Set(textOf(entries).match(WORD))];
   return words.map((word) => {
     const similar = known.filter((other) => other[0] === word[0]);
     const maxDistance = word.length > MAX_SHORT_WORD ? 2 : 1;
@@ -123,12 +155,10 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
   );
   // A word that begins an error code is rarely about this error.
   const isCode = phrase!.includes("_");
-  return (
-    score +
-    (title === phrase ? EXACT : 0) +
-    (title!.startsWith(phrase!) && (isCode || !title!.includes("_")) ? START : 0) +
-    (words.includes(title!) ? TITLE : 0)
-  );
+  if (title === phrase) score += EXACT;
+  if (title!.startsWith(phrase!) && (isCode || !title!.includes("_"))) score += START;
+  if (words.includes(title!)) score += TITLE;
+  return entry.page === GLOSSARY ? score / PARTIAL : score;
 }
 
 function phraseOf(words: readonly string[]): RegExp {

@@ -66,10 +66,19 @@ function startLink([label, page]: (typeof STARTS)[number], at: number): (string 
 function itemOf({ title, page, url }: Entry, words: readonly string[], ...further: HTMLElement[]): HTMLElement {
   const link = document.createElement("a");
   link.href = url.startsWith("/") ? url : folder + url;
-  link.append(element("strong", ...marked(title, words)), " ", element("span", page === title ? "" : page), ...further);
+  const kind = element("span", kindOf(url));
+  kind.className = "kind";
+  const place = page === title ? "" : page.replace(/^(?:API|Command|Errors)(?:: |$)/, "");
+  link.append(element("strong", ...marked(title, words)), " ", kind, " ", element("span", place), ...further);
   const item = document.createElement("li");
   item.append(link);
   return item;
+}
+
+/** Returns what a result is, by its address. */
+function kindOf(url: string): string {
+  if (/^(?:\/docs|api|reference)\b/.test(url)) return "API";
+  return url.startsWith("commands") ? "Command" : url.startsWith("errors.") ? "Error" : "Guide";
 }
 
 /** Returns the part of the text with the most of the words. */

@@ -1,4 +1,4 @@
-// Sets where the package comes from, in package.json and the pages of the package:
+// Sets where the package comes from, in package.json, the pages of the package and its action:
 // `node scripts/set-repository.js https://github.com/acme/service`. With --check, fails while something is not set,
 // since `npm publish --provenance` compares the URL with the publishing repository.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ const PLACEHOLDER_PATH = "OWNER/REPOSITORY";
 const PLACEHOLDER = `https://github.com/${PLACEHOLDER_PATH}`;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const markdown = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
-const pages = ["README.md", ...markdown.map((name) => `docs/${name}`)];
+const pages = ["README.md", ...markdown.map((name) => `docs/${name}`), "action.yml"];
 const manifest = JSON.parse(read("package.json"));
 const current = manifest.bugs.url.replace(/\/issues$/, "");
 const [given = ""] = process.argv.slice(2);

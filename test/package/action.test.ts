@@ -118,10 +118,13 @@ describe("action.yml", () => {
     for (const input of Object.values(action.inputs)) expect(input.description).not.toBe("");
   });
 
-  it("has the inputs and the version that docs/testing-receivers.md names", () => {
-    const page = readFileSync(join(root, "docs/testing-receivers.md"), "utf8");
-    const [, steps = ""] = /^```yaml\n(- uses: [^]*?)^```$/m.exec(page) ?? [];
-    const [step] = parse(steps) as [{ uses: string; with: Record<string, string> }];
+  it("has the inputs and the version that its comment names", () => {
+    const comment = readFileSync(join(root, "action.yml"), "utf8")
+      .match(/^# .*$/gm)!
+      .slice(1);
+    const [step] = parse(comment.map((line) => line.slice(2)).join("\n")) as [
+      { uses: string; with: Record<string, string> },
+    ];
     expect(step.uses).toBe(`OWNER/REPOSITORY@v${version}`);
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(step.with)));
     expect(step.with["package"]).toMatch(new RegExp(`/service-cli-${version}\\.tgz$`));

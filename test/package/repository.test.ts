@@ -8,19 +8,16 @@ import { expect, it, onTestFinished } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const URL_OF_REPOSITORY = "https://git.example.com/acme/service";
 
-it("scripts/set-repository.js sets the repository in package.json and in the pages of the package", () => {
+it("scripts/set-repository.js sets the repository in package.json and in the action, and no page names a placeholder", () => {
   const copy = mkdtempSync(join(tmpdir(), "service-repository-"));
   onTestFinished(() => rmSync(copy, { recursive: true }));
-  for (const name of ["README.md", "docs", "package.json", "scripts"])
+  for (const name of ["README.md", "docs", "action.yml", "package.json", "scripts"])
     cpSync(join(root, name), join(copy, name), { recursive: true });
   const setRepository = (argument: string) =>
     spawnSync(process.execPath, [join(copy, "scripts/set-repository.js"), argument], { encoding: "utf8" });
 
   const unset = setRepository("--check");
-  expect([unset.status, unset.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^package\.json, docs\/authentication\.md, docs\/testing-receivers\.md: /),
-  ]);
+  expect([unset.status, unset.stderr]).toEqual([1, expect.stringMatching(/^package\.json, action\.yml: /)]);
   expect(setRepository(`${URL_OF_REPOSITORY}.git`).status).toBe(0);
   expect(setRepository("--check")).toMatchObject({ status: 0, stderr: "" });
   const read = (name: string) => readFileSync(join(copy, name), "utf8");
@@ -29,6 +26,5 @@ it("scripts/set-repository.js sets the repository in package.json and in the pag
     bugs: { url: `${URL_OF_REPOSITORY}/issues` },
     repository: { url: `git+${URL_OF_REPOSITORY}.git` },
   });
-  expect(read("docs/testing-receivers.md")).toContain("uses: acme/service@v0.1.0\n");
-  expect(read("docs/authentication.md")).toContain(`repo: ${URL_OF_REPOSITORY}\n`);
+  expect(read("action.yml")).toContain("uses: acme/service@v0.1.0\n");
 });

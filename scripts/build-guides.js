@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { build } from "esbuild";
 import MarkdownIt from "markdown-it";
 import { llmsText } from "./llms-text.js";
+import { referenceMarkdown } from "./reference-markdown.js";
 import { commandName, idOf, plain, referenceName, searchEntries, sectionsOf, TERM } from "./search-entries.js";
 
 const ASSETS = "/dashboard/assets/";
@@ -96,10 +97,9 @@ export async function buildGuides(root, folder) {
     write(page, `${source}\n${content}\n${stepsOf(previous, next)}`, headings);
     writeFileSync(join(folder, `${page.name}.md`), markdownOf(page, anchors));
   }
-  writeFileSync(
-    join(folder, "llms.txt"),
-    llmsText(groups, nameOf, [...new Set([...operations.values()].map((url) => url.replace(/\.html#.*/, ".md")))]),
-  );
+  const references = referenceMarkdown(shared);
+  for (const [name, text] of references) writeFileSync(join(folder, `reference-${name}.md`), text);
+  writeFileSync(join(folder, "llms.txt"), llmsText(groups, nameOf, [...references.keys()]));
   // Hosts of static files serve a file of this name, too.
   const missing = { file: "", name: "404", title: "Page not found" };
   write(missing, missingPage(markup('<a href="index.html">all pages</a>')).text);
@@ -189,12 +189,19 @@ function quickStart(docs) {
 /** Gives headings their anchors, and links the files that they lead to on this site. */
 function prepare(tokens, { file, text }, { anchors, errors, operations, inProject }) {
   const isPart = text.startsWith("## ");
+  let command = "";
   for (const [i, token] of tokens.entries()) {
     const [, term] = (token.type === "paragraph_open" && TERM.exec(tokens[i + 1].content)) || [];
     if (file === "glossary.md" && term !== undefined) token.attrSet("id", idOf(term));
     // A part of a longer file begins with a heading of the second level.
     if (isPart && token.type.startsWith("heading_")) token.tag = `h${Number(token.tag[1]) - 1}`;
     if (token.type === "heading_open") token.attrSet("id", idOf(tokens[i + 1].content));
+    if (token.type === "heading_open" && file === "commands.md") command = idOf(tokens[i + 1].content);
+    const [, flag] = (token.type === "td_open" && /^`(?:-\w, )?(--[\w-]+)/.exec(tokens[i + 1].content)) || [];
+    if (file === "commands.md" && flag !== undefined && tokens[i - 1].type === "tr_open") {
+      tokens[i - 1].attrSet("id", command + flag);
+      addAnchor(tokens[i + 1], command + flag);
+    }
     const code =
       tokens[i + 1]?.children?.length === 1 && tokens[i + 1].children[0].type === "code_inline"
         ? tokens[i + 1].children[0].content
@@ -211,7 +218,7 @@ function prepare(tokens, { file, text }, { anchors, errors, operations, inProjec
     if (token.type === "heading_open" && Object.hasOwn(errors, code ?? "")) linkProblem(tokens[i + 1], code);
     if (file === "commands.md" && token.type === "heading_open")
       tokens[i + 1].children[0].content = commandName(tokens[i + 1].children[0].content);
-    if (token.type === "heading_close" && token.tag !== "h1") addAnchor(tokens[i - 1]);
+    if (token.type === "heading_close" && token.tag !== "h1") addAnchor(tokens[i - 1], idOf(tokens[i - 1].content));
     for (const child of file === "README.md" ? (token.children ?? []) : []) {
       if (child.type === "code_inline" && /^\/(docs|openapi\.json)$/.test(child.content))
         [child.type, child.content] = ["html_inline", `<a href="${child.content}"><code>${child.content}</code></a>`];
@@ -276,11 +283,11 @@ function linkProblem(heading, code) {
   heading.children = [link];
 }
 
-/** Adds a link to a heading, with which readers copy its address. */
-function addAnchor(heading) {
+/** Adds a link to a heading or a flag, with which readers copy its address. */
+function addAnchor(heading, id) {
   const label = `Link to ${commandName(plain(heading.content))}`;
   const link = new heading.constructor("html_inline", "", 0);
-  link.content = ` <a class="anchor" href="#${idOf(heading.content)}" aria-label="${escape(label).replaceAll('"', "&quot;")}">#</a>`;
+  link.content = ` <a class="anchor" href="#${id}" aria-label="${escape(label).replaceAll('"', "&quot;")}">#</a>`;
   heading.children.push(link);
 }
 
@@ -365,7 +372,10 @@ async function contract(root) {
         'export { ERRORS } from "./src/contract/errors.ts";',
         'export { EVENT_TYPES } from "./src/contract/event-types.ts";',
         'export { RESOURCES, kindOfPath, nounOf } from "./src/contract/resources.ts";',
-        'export { introduction } from "./src/platform/api/openapi/document.ts";',
+        'export { buildDocument, introduction } from "./src/platform/api/openapi/document.ts";',
+        'export { referencePages } from "./src/platform/api/docs/reference/page.ts";',
+        'export { API_VERSIONS } from "./src/contract/versions.ts";',
+        'export { DEFAULT_BASE_URL } from "./src/contract/shell-command.ts";',
         'export { exampleLines } from "./src/cli/terminal/wrap.ts";',
         'export { inProject } from "./src/contract/shell-command.ts";',
         'export { errorsMenu, missingPage, sitePage } from "./src/platform/api/docs/site.ts";',

@@ -1,5 +1,5 @@
 /** Returns the list of the pages for language models (https://llmstxt.org). The platform makes its links absolute. */
-export function llmsText(groups, nameOf) {
+export function llmsText(groups, nameOf, references) {
   const itemOf = ({ title, file, about }) => `- [${title}](${nameOf(file)}.md)${about && `: ${about}`}`;
   const list = groups.map(({ name, pages }) => `## ${name}\n\n${pages.map(itemOf).join("\n")}`);
   return `# Service
@@ -14,7 +14,8 @@ with \`.md\`.
 ## API
 
 - [OpenAPI document](/openapi.json): every operation, schema, event and error
-- [API reference](/docs/reference): the same, for people
+- [API reference](/docs/reference): the same, for people, and as Markdown: 
+  ${references.map((name) => `[${name}](reference-${name}.md)`).join(", ")}
 - [OAuth metadata](/.well-known/oauth-authorization-server): authorization code with PKCE, device codes, refresh, revocation
 
 ${list.join("\n\n")}

@@ -111,7 +111,7 @@ const SEARCHES = {
   "proxies.html#reverse-proxies": "proxy, reverse proxy",
   "using-the-api.html#versions": "api version, versions, version header",
   "tutorial.html#uninstall": "where is data stored, data folder, where is the database",
-  "quick-start.html#install": "node.js, nodejs, node",
+  "quick-start.html#install": "node.js, nodejs, node, node version",
   "concepts.html#deliveries": "webhook timeout, how long is the timeout, what is a delivery",
   "sign-in-with-service.html#sign-in-with-service": "oauth, pkce, oauth 2.0",
   "receiving-webhooks.html#receiving-webhooks": "webhook, webhooks, receive webhooks, receiver",
@@ -119,8 +119,10 @@ const SEARCHES = {
     "custom headers, create endpoint, create an endpoint, add endpoint, create webhook",
   "concepts.html#retry-schedule": "retry, retries, retry policy",
   "commands-deliveries.html#service-deliveries-retry": "retry a delivery, retry delivery",
+  "commands-listen.html#service-listen": "--since, --forward-to",
+  "commands-keys.html#service-keys-revoke": "revoke key, revoke api key",
   "commands-endpoints.html#service-endpoints-disable": "disable endpoint, disable an endpoint, pause endpoint",
-  "authentication.html#api-keys": "api key, api keys",
+  "authentication.html#api-keys": "api key, api keys, keys",
 };
 /** A paragraph that explains a term. */
 export const TERM = /^\*\*(.+?)\*\*: ([^]+)$/;
@@ -155,7 +157,7 @@ export function searchEntries(
       page: "API",
       url: `/docs/reference/${referenceName(RESOURCES[kind].labels)}.html#the-${referenceName(nounOf(kind))}-object`,
       words: Object.keys(attributes).join(", "),
-      searches: ["id", "fields", "attributes"].map((word) => `${nounOf(kind)} ${word}`),
+      searches: [`${kind}_id`, ...["id", "fields", "attributes"].map((word) => `${nounOf(kind)} ${word}`)],
     })),
     ...EVENT_TYPES.map((type) => {
       const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter) => letter.toUpperCase());
@@ -187,6 +189,14 @@ export function searchEntries(
   };
   for (const [url, aliases] of Object.entries(ALIASES)) entryAt(url).aliases = aliases;
   for (const [url, searches] of Object.entries(SEARCHES)) entryAt(url).searches = searches.split(", ");
+  // Readers type `nextjs` for Next.js, and `order_created` for order.created.
+  for (const entry of entries) {
+    const name = /[a-z]+(?:[._][a-z]+)*\.[a-z_]+/.exec(entry.title.toLowerCase())?.[0];
+    if (name === undefined) continue;
+    const joined = name.replaceAll(".", "");
+    entry.searches = [...(entry.searches ?? []), joined, name.replaceAll(".", "_")];
+    if (name.endsWith(".js")) entry.aliases = `${entry.aliases ?? ""} ${joined}`.trim();
+  }
   return entries;
 }
 

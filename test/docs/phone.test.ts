@@ -47,6 +47,27 @@ describe("the documentation on a phone", () => {
     expect(await page.locator("#menu").getByRole("link", { name: "Dashboard" }).isVisible()).toBe(true);
   });
 
+  it("changes the theme in the menu", async () => {
+    const context = await browser!.newContext({ viewport: { width: 390, height: 800 } });
+    const page = await context.newPage();
+    await page.goto(`${platform.baseUrl}/docs/guides/tutorial.html`);
+    await page.getByRole("button", { name: "Menu" }).click();
+    const button = page.locator("#menu").getByRole("button", { name: "Theme: " });
+    await button.click();
+    expect(await button.textContent()).toBe("Theme: light");
+    expect(await page.locator("html").getAttribute("data-theme")).toBe("light");
+    await context.close();
+  });
+
+  it("scrolls a sample instead of breaking its lines, and shows all languages without scripts", async () => {
+    const page = await open("reference/orders.html");
+    const samples = page.locator("#createOrder .samples pre");
+    const styles =
+      "[...document.querySelectorAll('#createOrder .samples pre')].map((one) => getComputedStyle(one).whiteSpace)";
+    expect(await page.evaluate(styles)).toEqual(["pre", "pre", "pre", "pre"]);
+    for (const sample of await samples.all()) expect(await sample.isVisible()).toBe(true);
+  });
+
   it("says what needs scripts", async () => {
     for (const path of ["guides/errors.html", "reference"])
       expect(await (await open(path)).locator("noscript").isVisible()).toBe(true);

@@ -32,7 +32,7 @@ describe("the search of the documentation", () => {
     await search("what is a listener");
     await expect.poll(() => page.locator("#search ol a").first().getAttribute("href")).toBe("glossary.html#listener");
     await page.locator("#search ol a").first().click();
-    expect(await page.locator("p:target").textContent()).toContain("service listen");
+    expect(await page.locator("p:target").textContent()).toContain("receives sandbox events");
   });
 
   it("shows sections with some of the words if none has all", async () => {

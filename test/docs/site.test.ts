@@ -238,6 +238,7 @@ describe("the guides at /docs/guides", () => {
       expect(await menu.locator("[aria-current=page]").allTextContents()).toEqual(["serve"]);
       const heading = await page.getByRole("columnheader", { name: "Default", exact: true }).first().boundingBox();
       expect(heading!.width).toBeLessThan(150);
+      expect(await page.locator('[id="service-serve--ephemeral"]').textContent()).toContain("--ephemeral");
       await menu.getByRole("link", { name: "payments" }).click();
       await page.waitForURL(/commands-payments\.html$/);
     },

@@ -54,6 +54,17 @@ describe("docker-compose.yml", () => {
 });
 
 describe("Dockerfile", () => {
+  it("ends like that of docs/deploying.md, which installs the package file", () => {
+    const [, shown = ""] = /^```dockerfile\n([^]*?)^```$/m.exec(read("docs/deploying.md")) ?? [];
+    const { version } = JSON.parse(read("package.json")) as { version: string };
+    expect(shown).toContain(`npm install --global /tmp/service-cli-${version}.tgz\n`);
+    const own = dockerfile
+      .split("\n")
+      .filter((line) => /^(?:FROM|USER|RUN mkdir|ENV|ENTRYPOINT) (?!.* AS )/.test(line));
+    expect(own).toHaveLength(5);
+    for (const line of own) expect(shown.split("\n")).toContain(line);
+  });
+
   it("runs the platform as an unprivileged user", () => {
     const steps = dockerfile.split("\n").filter((line) => /^[A-Z]+ /.test(line));
     expect(steps.filter((line) => line.startsWith("FROM "))).toHaveLength(2);

@@ -1,4 +1,4 @@
-import { copy } from "./copy.ts";
+import { addCopyPage, copyButton } from "./copy.ts";
 import "./search.ts";
 import { addThemeButton } from "./theme-button.ts";
 
@@ -15,13 +15,4 @@ for (const code of document.querySelectorAll("main pre:has(code[class]:not(.lang
     copyButton("Copy", () => code.textContent ?? ""),
   );
 }
-const source = document.querySelector<HTMLAnchorElement>(".source a");
-source?.before(copyButton("Copy page", async () => (await fetch(source.href)).text()));
-
-function copyButton(label: string, read: () => string | Promise<string>): HTMLButtonElement {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = label;
-  button.addEventListener("click", () => void copy(button, read()));
-  return button;
-}
+addCopyPage();

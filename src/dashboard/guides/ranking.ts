@@ -18,15 +18,11 @@ export interface Entry {
 const SCORES = { title: [12, 8, 6], aliases: [12, 8, 6], page: [4, 2, 1], words: [1, 1, 0.5] } as const;
 const FIELDS = Object.keys(SCORES) as (keyof typeof SCORES)[];
 const WORD = /[\p{L}\p{N}_]+/gu;
-const WORD_PART = /[\p{L}\p{N}]+/gu;
-const DOTTED = /(?<![\p{L}\p{N}._/-])\p{L}+(?:\.[\p{L}_]+)+(?![\p{L}\p{N}._/-]*[\p{L}\p{N}])/gu;
 const ENDING = /(?<=....)(?:ions?|ing|e?d|e?s|e)$/;
 /** Sections that mention a word often are about it. */
 const MAX_COUNTED = 4;
-/** The searched words are the title, or its start, or one of them is. */
-const [EXACT, START, TITLE] = [30, 15, 6];
-/** The words follow one another, with at most one between them: `Node.js version` for `node version`. */
-const PHRASE = 3;
+/** The searched words are the title, or its start. */
+const [EXACT, START] = [30, 15];
 /** The search is one of those of the entry. */
 const PINNED = 100;
 /** The definition of a term is wanted only by who asks what it is. */
@@ -62,10 +58,7 @@ export function results(entries: readonly Entry[], typed: string): Results {
   const words = wordsOf(phrase);
   const isKnown = entries.some(({ searches }) => searches?.includes(phrase));
   if (isKnown || hasMatch(entries, words)) return { found: find(entries, words, phrase), words, note: "" };
-  const dotted = withDots(words, entries);
-  if (hasMatch(entries, dotted)) return { found: find(entries, dotted), words: dotted, note: "" };
-  const parts = words.flatMap((word) => word.match(WORD_PART) ?? []);
-  const meant = hasMatch(entries, parts) ? parts : corrected(words, entries);
+  const meant = corrected(words, entries);
   if (hasMatch(entries, meant)) {
     const note = `No matches. Showing results for “${meant.join(" ")}”`;
     return { found: find(entries, meant), words: meant, note };
@@ -109,27 +102,13 @@ function someOf(entry: Entry, words: readonly string[]): number {
   return known.length === 0 ? 0 : known.length - 1 + scoreOf(entry, known) / PARTIAL;
 }
 
-/** Returns names as the pages write them, such as `next.js` for `nextjs` and `order.created` for `order_created`. */
-function withDots(words: readonly string[], entries: readonly Entry[]): string[] {
-  const plain = (name: string) => name.replaceAll(/[._]/g, "");
-  const names = new Map(
-    textOf(entries)
-      .match(DOTTED)!
-      .map((name) => [plain(name), name]),
-  );
-  return words.map((word) => names.get(plain(word)) ?? word);
-}
-
-function textOf(entries: readonly Entry[]): string {
-  return entries
-    .map(({ title, words, aliases = "" }) => `${title} ${words} ${aliases}`)
-    .join(" ")
-    .toLowerCase();
-}
-
 /** Replaces each word that no entry has with the one that was probably meant. Few people mistype the first letter. */
 function corrected(words: readonly string[], entries: readonly Entry[]): string[] {
-  const known = [...new Set(textOf(entries).match(WORD))];
+  const text = entries
+    .map(({ title, words: all, aliases = "" }) => `${title} ${all} ${aliases}`)
+    .join(" ")
+    .toLowerCase();
+  const known = [...new Set(text.match(WORD))];
   return words.map((word) => {
     const similar = known.filter((other) => other[0] === word[0]);
     const maxDistance = word.length > MAX_SHORT_WORD ? 2 : 1;
@@ -149,7 +128,6 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
     if (word.includes("_") && entry.url.startsWith("errors.")) score += REFERENCE;
     if (word.startsWith("service_") && entry.title === "Environment variables") score += REFERENCE;
   }
-  if (words.length > 1 && phraseOf(words).test(`${entry.title} · ${entry.words}`)) score += PHRASE;
   const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) =>
     text.replace(/^(?:service|the|an?) /, ""),
   );
@@ -157,13 +135,7 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
   const isCode = phrase!.includes("_");
   if (title === phrase) score += EXACT;
   if (title!.startsWith(phrase!) && (isCode || !title!.includes("_"))) score += START;
-  if (words.includes(title!)) score += TITLE;
   return entry.page === GLOSSARY ? score / PARTIAL : score;
-}
-
-function phraseOf(words: readonly string[]): RegExp {
-  const escaped = words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, String.raw`\$&`));
-  return new RegExp(`\\b${escaped.join(String.raw`\b(?:\W+\w+)?\W+`)}`, "i");
 }
 
 function pointsOf(word: string, text: string, [whole, start, ending]: readonly [number, number, number]): number {

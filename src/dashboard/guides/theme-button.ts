@@ -1,14 +1,17 @@
 import { showTheme, type Theme, theme, THEMES } from "../theme.ts";
 
-/** Applies the theme that the dashboard has, and adds a button to the header that changes it for both. */
+/** Applies the theme that the dashboard has, and adds buttons that change it for both: in the header, and in a phone's menu. */
 export function addThemeButton(): void {
-  const button = document.createElement("button");
-  button.type = "button";
   const show = (chosen: Theme) => {
     showTheme(chosen);
-    button.textContent = `Theme: ${chosen}`;
+    for (const button of buttons) button.textContent = `Theme: ${chosen}`;
   };
-  button.addEventListener("click", () => show(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!));
-  document.querySelector("header > nav")!.append(button);
+  const buttons = ["header > nav", "#menu"].map((place) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.addEventListener("click", () => show(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!));
+    document.querySelector(place)!.append(button);
+    return button;
+  });
   show(theme.value);
 }

@@ -1,4 +1,4 @@
-import { copy } from "../guides/copy.ts";
+import { addCopyPage, copy } from "../guides/copy.ts";
 import "../guides/search.ts";
 import { addThemeButton } from "../guides/theme-button.ts";
 import { remember, remembered } from "../theme.ts";
@@ -12,6 +12,7 @@ const LANGUAGE = "service-reference-language";
 const old = document.getElementById(location.hash.slice(1))?.querySelector<HTMLAnchorElement>(".contents a");
 if (old != null) location.replace(old.href);
 addThemeButton();
+addCopyPage();
 for (const control of document.querySelectorAll<HTMLElement>("button[hidden]")) control.hidden = false;
 chooseLanguage(remembered(LANGUAGE) ?? "curl");
 markSection();

@@ -22,6 +22,7 @@ import {
   steps,
 } from "./site.ts";
 import { codePanel, json } from "./reference/panels.ts";
+import { DEFAULT_BASE_URL } from "../../../contract/shell-command.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -94,6 +95,8 @@ function referenceRoutes(
     async (request, reply) => {
       const [, group] = /^(.*)\.html$/.exec(request.params.group) ?? [];
       if (group !== undefined) return await show(group, request, reply);
+      if (request.params.group.endsWith(".md"))
+        return await reply.redirect(`${GUIDES_PATH}/reference-${request.params.group}`, 308);
       const pages = await (built ??= build());
       if (pages.has(request.params.group)) return await reply.redirect(`${request.params.group}.html`, 308);
       return await show(request.params.group, request, reply);
@@ -156,7 +159,10 @@ export function registerGuides(app: FastifyInstance, folder: string, baseUrl: ()
     app.get<{ Params: { name?: string } }>(path, { config: { compress: true } }, async (request, reply) => {
       const { name = "index.html" } = request.params;
       const page = pages.get(name);
-      if (page !== undefined) return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
+      if (page !== undefined && !name.startsWith("reference-"))
+        return sendTagged(reply.headers(DOCUMENT_HEADERS), page);
+      if (page !== undefined)
+        return reply.type(page.mediaType).send(page.content.toString().replaceAll(DEFAULT_BASE_URL, baseUrl()));
       const other = `${name.replace(/\.(md|html)$/, "").replace(/^README$/, "index")}.html`;
       if (other !== name && pages.has(other)) return reply.redirect(`${GUIDES_PATH}/${other}`, 308);
       const missing = pages.get("404.html");

@@ -15,7 +15,7 @@ import {
   sitePage,
   steps,
 } from "../site.ts";
-import { codePanel, highlight, json, panel, samplePanel } from "./panels.ts";
+import { codePanel, highlight, json, panel, samplePanel, sourceLink } from "./panels.ts";
 import { attributes, parameters } from "./attributes.ts";
 import {
   type ApiObject,
@@ -194,6 +194,7 @@ function sectionsOf(markdown: string): Section[] {
 function introduction({ info }: OpenApiDocument, { text }: Section, baseUrl: string): Html {
   return html`<section id="introduction" class="row">
     <div class="text">
+      ${sourceLink("introduction")}
       <h1>API reference</h1>
       <p class="lead">${info.summary}. <span class="version">Version ${info.version}.</span></p>
       ${prose(text)}
@@ -236,6 +237,7 @@ function groupSection(
   return html`<section class="group">
     <div class="row">
       <div class="text">
+        ${sourceLink(idOf(name))}
         <h1>${name}</h1>
         ${prose(description)}
       </div>

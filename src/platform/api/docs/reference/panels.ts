@@ -1,4 +1,5 @@
 import { html, Html } from "../../../http/pages/html.ts";
+import { GUIDES_PATH } from "../site.ts";
 import type { Sample } from "./samples.ts";
 
 /** Renders samples of code, of which one is shown. */
@@ -12,8 +13,13 @@ export function samplePanel(title: string, samples: readonly Sample[], canBeTrie
       ${canBeTried && html`<button type="button" data-try hidden>Try it</button>`}
       <button type="button" data-copy hidden>Copy</button>
     </figcaption>
-    ${samples.map(({ name, language, text }) => html`<pre tabindex="0" data-sample="${name}"><code>${highlight(text, language)}</code></pre>`)}
+    ${samples.map(({ name, label, language, text }) => html`<pre tabindex="0" data-label="${label}" data-sample="${name}"><code>${highlight(text, language)}</code></pre>`)}
   </figure>`;
+}
+
+/** Links a page as Markdown. */
+export function sourceLink(page: string): Html {
+  return html`<p class="source"><a href="${GUIDES_PATH}/reference-${page}.md">Markdown</a></p>`;
 }
 
 /** Renders a box with a title. */
@@ -69,7 +75,7 @@ const LANGUAGES: Readonly<Record<string, readonly [comment: RegExp, string: RegE
   python: [HASH, STRING, /\b(?:as|async|await|class|def|else|except|for|from|if|import|in|not|return|try|with)\b/],
   json: [/(?!)/, STRING, /\b(?:true|false|null)\b/],
   yaml: [HASH, STRING, /(?<=^\s*(?:- )?)[\w.-]+(?=:)/],
-  sh: [HASH, STRING, /(?<=\s)--?[a-z][\w-]*/],
+  sh: [HASH, STRING, /(?<=\s)--?[A-Za-z][\w-]*/],
   nginx: [HASH, STRING, /(?<=^\s*)[a-z_]+/],
   caddyfile: [HASH, STRING, /(?<=^\s*)[a-z_]+/],
   haproxy: [HASH, STRING, /(?<=^\s*)[a-z-]+/],

@@ -56,6 +56,12 @@ describe("service why without an ID", () => {
     expect(await json("why", delivery.id)).toMatchObject({ cause: "receiver_error" });
   });
 
+  it("explains a failed delivery rather than an ID mistyped later", async () => {
+    await deliveredWith(500);
+    expect((await service(["events", "replay", "evt_4Vf8aTqz0bKm2sNw9XyRcd"])).exitCode).toBe(3);
+    expect((await service(["why"])).stdout).toContain("out of stock");
+  });
+
   it("explains a rejected request of the CLI until it has changed something since", async () => {
     await deliveredWith(200);
     await slip();

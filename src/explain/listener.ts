@@ -15,10 +15,16 @@ export function ofListener({ id, statistics }: Chain, time: TimeFormat): Finding
       open.length === 1
         ? `A session of \`service listen\` ${workOf(open[0]!)}`
         : `${open.length} sessions of \`service listen\` share this ID, because they use the same credential`;
-    const evidence =
+    const connected =
       open.length === 1
-        ? `Connected since ${time(open[0]!.connected_at)}, subscribed to ${open[0]!.events.join(", ")}`
-        : open.map((one) => `One ${workOf(one)}, since ${time(one.connected_at)}`).join(". ");
+        ? [`Connected since ${time(open[0]!.connected_at)}, subscribed to ${open[0]!.events.join(", ")}`]
+        : open.map((one) => `One ${workOf(one)}, since ${time(one.connected_at)}`);
+    const gone = own.find(
+      (one) => one.disconnected_at !== null && open.every((other) => workOf(other) !== workOf(one)),
+    );
+    const before =
+      gone === undefined ? [] : [`One that ${formerWorkOf(gone)} disconnected at ${time(gone.disconnected_at!)}`];
+    const evidence = [...connected, ...before].join(". ");
     return [{ code: "listener_connected", subject: id, summary, evidence, action: null, fix: null }];
   }
   const action = last === undefined ? "Start a session" : "Start it again";
@@ -33,9 +39,7 @@ export function ofListener({ id, statistics }: Chain, time: TimeFormat): Finding
       evidence:
         last === undefined
           ? "The platform remembers only the last session that forwarded, until it restarts"
-          : `It ${workOf(last)
-              .replace(/^forwards/, "forwarded")
-              .replace(/^prints/, "printed")}, from ${time(last.connected_at)}`,
+          : `It ${formerWorkOf(last)}, from ${time(last.connected_at)}`,
       action,
       fix: shellCommand`service listen ${flagsOf(last)}`,
     },
@@ -47,6 +51,12 @@ function flagsOf(last: ListenerConnection | undefined): string[] {
   return last.targets.flatMap(({ events, url }) =>
     events === "*" ? ["--forward-to", url] : ["--route", `${events}=${url}`],
   );
+}
+
+function formerWorkOf(last: ListenerConnection): string {
+  return workOf(last)
+    .replace(/^forwards/, "forwarded")
+    .replace(/^prints/, "printed");
 }
 
 function workOf({ targets }: ListenerConnection): string {

@@ -139,10 +139,13 @@ describe("service deliveries retry of a listener's delivery", () => {
     const command = `service events replay ${bad!.event} --forward-to ${url("/broken").replace("http://", "")}`;
     expect(operation!.last_error).toContain(`no listener forwards order.created to ${url("/broken")}`);
     expect(await why(operation!.id!)).toMatchObject({ code: "delivery_failed", fix: command });
-    const { exitCode, stderr } = await service(["deliveries", "retry", bad!.id, "--wait"]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(command);
+    for (const retried of ["--failed", bad!.id]) {
+      const { exitCode, stderr } = await service(["deliveries", "retry", retried]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(command);
+    }
     expect(got("/healthy")).toBe(before);
+    expect((await why(bad!.listener!)).evidence).toContain(`One that forwarded to ${url("/broken")} disconnected at `);
     expect(await json("deliveries", "get", good!.id)).toMatchObject({ attempt_count: 1 });
     expect(await why(bad!.id)).toMatchObject({ code: "receiver_error", fix: command });
     failing.clear();

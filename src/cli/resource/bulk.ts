@@ -4,6 +4,7 @@ import { nounOf, nounsOf, pathOf } from "../../contract/resources.ts";
 import type { BulkFilters, BulkOperation } from "../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../contract/schemas/delivery.ts";
 import { shellCommand } from "../../contract/shell-command.ts";
+import { readInstead } from "../../explain/resend.ts";
 import { objectId, pointInTime } from "../arguments/values.ts";
 import { type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -100,8 +101,10 @@ export async function runBulk({ kind, path, verb, filters, flags }: BulkWork, co
   const operation = await follow(started, done, context);
   await output.object(operation, BULK_OPERATION);
   if (operation.failed > 0) {
+    const reason = operation.last_error ?? "";
+    const instead = readInstead(reason)?.command;
     throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done}`, {
-      hint: `Last error: ${operation.last_error ?? ""}`,
+      hint: `Last error: ${reason}${instead === undefined ? "" : `\nTo send it: ${instead}`}`,
       code: "bulk_incomplete",
     });
   }

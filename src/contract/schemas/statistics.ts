@@ -138,7 +138,7 @@ export const Statistics = named("Statistics", "Counts of the last minutes, and t
   listeners: count("Open connections of `service listen`", 1),
   listener_connections: several(
     ListenerConnection,
-    "Open connections, then those that have ended: the last one of each listener that forwarded, at this process",
+    "Open connections, then those that have ended: the last one of each listener and its targets, at this process",
   ),
   listener_results: several(
     ListenerResult,

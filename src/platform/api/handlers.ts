@@ -57,7 +57,7 @@ export interface ClockAdvancer {
 export interface Listeners {
   /** Returns the open ones in an environment. */
   sessionsIn: deliveries.Sessions;
-  /** Returns the last one of each listener that forwarded in an environment, at this process. */
+  /** Returns the last ones that forwarded in an environment, at this process. */
   endedIn(tenant: Tenant): ListenerConnection[];
   /** Returns what listeners did with an event that they left without a delivery. `now` is the environment's time. */
   resultsOf(environment: number, eventId: string | undefined, now: number): ListenerResult[];

@@ -90,8 +90,10 @@ const isOf =
   ({ tenant }: Listener): boolean =>
     tenant.account.id === account.id && tenant.livemode === livemode;
 
-/** Closed connections that are remembered, one of each listener. */
+/** Closed connections that are remembered. */
 const MAX_ENDED = 1000;
+/** How many of them are listed for a sandbox. */
+const MAX_LISTED = 20;
 
 /**
  * Tracks who listens: records in the database that the listeners of this process are in use and, if several processes
@@ -101,7 +103,7 @@ export class ListenerRegistry {
   readonly #tools: ListenerTools;
   readonly #process: string;
   readonly #listeners = new Set<Listener>();
-  /** By listener; the last to end is last. Only explanations need them: in memory. */
+  /** By listener and targets; the last to end is last. Only explanations need them: in memory. */
   readonly #ended = new Map<string, Listener>();
   readonly #isOnlyProcess: boolean;
   readonly #countReports: Periodic;
@@ -150,17 +152,18 @@ export class ListenerRegistry {
     return [...own, ...(await this.#elsewhere(queries, tenant.environment))];
   }
 
-  /** Returns the last connection of each listener that forwarded in a sandbox, at this process, the newest first. */
+  /** Returns the last connections that forwarded in a sandbox, at this process: one for the same targets, newest first. */
   endedIn(tenant: Tenant): Session[] {
-    return [...this.#ended.values()].filter(isOf(tenant)).map(toSession).reverse();
+    return [...this.#ended.values()].filter(isOf(tenant)).map(toSession).reverse().slice(0, MAX_LISTED);
   }
 
   /** A connection without targets only printed events, or asked for the secret. One for a replay ends at once. */
   #remember(listener: Listener): void {
     if (listener.targets.length === 0 || listener.once === true) return;
     listener.disconnectedAt = this.#tools.clock.now();
-    this.#ended.delete(listener.id);
-    this.#ended.set(listener.id, listener);
+    const key = JSON.stringify([listener.id, listener.targets]);
+    this.#ended.delete(key);
+    this.#ended.set(key, listener);
     if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.keys().next().value!);
   }
 

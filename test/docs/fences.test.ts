@@ -182,7 +182,11 @@ async function runPage(page: string): Promise<void> {
       continue;
     }
     const id = /✓ Triggered \S+ (evt_\w{22})/.exec(printed())?.[1];
-    const script = text.replaceAll(/npm install [^\n&#]+/g, "true ").replaceAll(/evt_\w{22}/g, (shown) => id ?? shown);
+    const failed = /✗ (dlv_\w{22})  failed/.exec(printed())?.[1];
+    const script = text
+      .replaceAll(/npm install [^\n&#]+/g, "true ")
+      .replaceAll(/evt_\w{22}/g, (shown) => id ?? shown)
+      .replaceAll(/dlv_\w{22}/g, (shown) => failed ?? shown);
     if (block.note === UNTIL_STOPPED) {
       await stop();
       const seen = outputs.length;

@@ -62,11 +62,11 @@ const QUESTIONS: Record<string, () => Promise<unknown>> = {
     listEvents(database, { ...page, before: middle }, { types: undefined, objectIds: undefined }),
   "an event": () => findEvent(database, environment, position.id!),
   "deliveries, first page": () =>
-    listDeliveries(database, page, { endpointId: undefined, eventIds: undefined, status: undefined }),
+    listDeliveries(database, page, { endpointId: undefined, eventIds: undefined, statuses: undefined }),
   "deliveries of an endpoint": () =>
-    listDeliveries(database, page, { endpointId: "we_007", eventIds: undefined, status: undefined }),
+    listDeliveries(database, page, { endpointId: "we_007", eventIds: undefined, statuses: undefined }),
   "deliveries of an event": () =>
-    listDeliveries(database, page, { endpointId: undefined, eventIds: [position.id!], status: undefined }),
+    listDeliveries(database, page, { endpointId: undefined, eventIds: [position.id!], statuses: undefined }),
   "API requests, failed": () =>
     listRequestLogs(database, page, { method: undefined, path: undefined, status: "4xx", keyId: undefined }),
   "statistics of an hour": () =>

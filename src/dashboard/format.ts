@@ -6,6 +6,7 @@ const SECONDS = { ...CLOCK, second: "2-digit" } as const;
 const timeOfDay = new Intl.DateTimeFormat(undefined, SECONDS);
 const minuteOfDay = new Intl.DateTimeFormat(undefined, CLOCK);
 const dayAndTime = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...CLOCK });
+const dayAndSeconds = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...SECONDS });
 const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const shortDay = new Intl.DateTimeFormat(undefined, { weekday: "short", month: "short", day: "numeric" });
 
@@ -67,15 +68,25 @@ export function localIso(iso: string): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** Returns the local time of day if the time is on the day of `now`, else the date with it. */
-export function localTime(iso: string, now: number): string {
-  const date = new Date(iso);
-  return (date.toDateString() === new Date(now).toDateString() ? timeOfDay : fullDate).format(date);
+/**
+ * Returns whether a time needs no date: it is on the day of `now`, which is that of real time as well. A sandbox's clock
+ * may be days ahead. Unix milliseconds.
+ */
+function isToday(at: number | Date, now: number): boolean {
+  const day = new Date(at).toDateString();
+  return day === new Date(now).toDateString() && day === new Date().toDateString();
 }
 
-/** Returns the hours and minutes of a time, with its day unless it is that of `now`. Unix milliseconds. */
+/** Returns the local time of day if that is today, else the date with it. */
+export function localTime(iso: string, now: number): string {
+  const date = new Date(iso);
+  const isThisYear = date.getFullYear() === new Date().getFullYear();
+  return (isToday(date, now) ? timeOfDay : isThisYear ? dayAndSeconds : fullDate).format(date);
+}
+
+/** Returns the hours and minutes of a time, with its day unless it is today. Unix milliseconds. */
 export function shortTime(at: number, now: number): string {
-  return (new Date(at).toDateString() === new Date(now).toDateString() ? minuteOfDay : dayAndTime).format(at);
+  return (isToday(at, now) ? minuteOfDay : dayAndTime).format(at);
 }
 
 /** Returns the label of a time on an axis: of one longer than a day, the day. Unix milliseconds. */
@@ -88,10 +99,10 @@ export function clockTime(iso: string): string {
   return timeOfDay.format(new Date(iso));
 }
 
-/** Returns the local day of a time, for a separator; empty for the day of `now`. */
+/** Returns the local day of a time, for a separator; empty for today. */
 export function dayOf(iso: string, now: number): string {
   const date = new Date(iso);
-  return date.toDateString() === new Date(now).toDateString() ? "" : shortDay.format(date);
+  return isToday(date, now) ? "" : shortDay.format(date);
 }
 
 const weekdayAndTime = new Intl.DateTimeFormat(undefined, {

@@ -1,100 +1,26 @@
 import { useRef } from "preact/hooks";
-import { LIMITS } from "../contract/limits.ts";
-import type { Delivery } from "../contract/schemas/delivery.ts";
-import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { TestClock } from "../contract/schemas/sandbox.ts";
-import { withQuery } from "./api/call.ts";
-import { useEndpoints } from "./api/endpoints.ts";
 import { useQuery } from "./api/store.ts";
 import { clockOffset, environmentNow } from "./clock.ts";
 import { Icon } from "./components/icon.tsx";
+import { MoreMenu } from "./components/menu.tsx";
 import { isUnreachable } from "./components/outage.tsx";
 import { Unknown } from "./components/values.tsx";
-import { clockTime, count, counted, duration, localTime } from "./format.ts";
+import { clockTime, counted, dayOf, duration } from "./format.ts";
 import { advanceBy } from "./menu.ts";
-import { hrefOf, Link } from "./router.tsx";
+import { go, hrefOf, Link } from "./router.tsx";
 
 const STEPS = [
-  ["h", 3600, "1 hour"],
-  ["d", 86_400, "1 day"],
+  ["Advance 1 hour", 3600],
+  ["Advance 1 day", 86_400],
 ] as const;
 
-const WIDTH = 460;
-/** The position of the sandbox's time on its line: real time is before it, what is due after it. */
-const NOW = 70;
-const MINUTE = 60_000;
-/** Waiting deliveries that are ticks on the line: a page of the list. */
-const MAX_TICKS = LIMITS.maxPageSize;
-const SHOWN = 3 * 24 * 60 * MINUTE;
-
-/** Marks of the large line, in minutes after now. */
-const MARKS = [
-  [1, "+1 min"],
-  [60, "+1 h"],
-  [1440, "+1 d"],
-  [4320, "+3 d"],
-] as const;
-
-/** When waiting deliveries are due, drawn on a line with its times below. */
-export function DueLine() {
-  const { data } = useQuery<Statistics>("/v1/statistics");
-  const { items: endpoints } = useEndpoints();
-  const heldBy = (id: string) => endpoints?.find((one) => one.id === id)?.status === "disabled";
-  const held = data?.endpoints.reduce((sum, { endpoint, pending: own }) => sum + (heldBy(endpoint) ? own : 0), 0) ?? 0;
-  const pending = (data?.queue.pending ?? 0) - held;
-  return (
-    <figure class="due-line sandbox-time">
-      <TimeLine />
-      <div class="due-marks" aria-hidden="true">
-        <span style={{ left: `${(100 * NOW) / WIDTH}%` }}>now</span>
-        {MARKS.map(([minutes, label]) => (
-          <span key={label} style={{ left: `${(100 * placeOf(minutes * MINUTE)) / WIDTH}%` }}>
-            {label}
-          </span>
-        ))}
-      </div>
-      <figcaption>
-        {pending === 0 ? (
-          `No delivery is queued or retrying${held > 0 ? `, ${count(held)} held for a disabled endpoint` : ""}.`
-        ) : (
-          <>
-            {counted(pending, "delivery", "deliveries")} queued or retrying
-            {held > 0 && `, ${count(held)} held for a disabled endpoint`}. The line is not to scale.{" "}
-            <Link href={hrefOf("deliveries", "", { status: "pending" })}>Show them</Link>
-          </>
-        )}
-      </figcaption>
-    </figure>
-  );
+/** Returns the time of day, after its day unless that is today. */
+function dayAndTime(at: string) {
+  return `${dayOf(at, Date.now())} ${clockTime(at)}`.trim();
 }
 
-function TimeLine() {
-  const { data: clock } = useQuery<TestClock>("/v1/test_clock");
-  const pending = useQuery<{ data: Delivery[] }>(withQuery("/v1/deliveries", { status: "pending", limit: MAX_TICKS }));
-  const now = environmentNow();
-  const due = (pending.data?.data ?? []).flatMap(({ next_attempt: next }) => (next === null ? [] : [Date.parse(next)]));
-  const target = clock?.status === "advancing" && clock.target !== null ? Date.parse(clock.target) : undefined;
-  return (
-    <svg
-      viewBox={`0 0 ${WIDTH} 24`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={
-        due.length === MAX_TICKS
-          ? `The next attempts of the newest ${MAX_TICKS} queued and retrying deliveries`
-          : counted(due.length, "retry is due", "retries are due")
-      }
-    >
-      <path class="line" d={`M0 12H${WIDTH}`} />
-      {clockOffset.value > 0 && <path class="real" d="M8 5v14" />}
-      <path class="due" d={[...new Set(due.map((at) => placeOf(at - now)))].map((x) => `M${x} 8v8`).join("")} />
-      {target !== undefined && <path class="reached" d={`M${NOW} 12H${placeOf(target - now)}`} />}
-      <path class="now" d={`M${NOW} 3v18`} />
-    </svg>
-  );
-}
-
-/** The sandbox's time, how far it is ahead, the retries that are due, and buttons to get there. */
+/** The sandbox's time, how far it is ahead of real time, and a menu to advance it. */
 export function SandboxTime() {
   const { data: clock } = useQuery<TestClock>("/v1/test_clock");
   const now = environmentNow();
@@ -102,45 +28,29 @@ export function SandboxTime() {
   const shown = useRef(now);
   if (!isUnreachable.value) shown.current = now;
   const isAdvancing = clock?.status === "advancing" && clock.target !== null;
-  const ahead = duration(clockOffset.value / 1000);
+  const href = hrefOf("clock");
   return (
     <div class="sandbox-time" role="group" aria-label="Sandbox time">
-      <strong title="Sandbox time">
-        {clock === undefined ? <Unknown /> : clockTime(new Date(shown.current).toISOString())}
-      </strong>
-      <TimeLine />
-      {isAdvancing ? (
-        <Link class="offset" href={hrefOf("clock")} label="The clock is advancing">
-          <Icon name="clock" />{" "}
+      <Link class={clockOffset.value > 0 ? "offset ahead" : "offset"} href={href} title="The sandbox’s time">
+        <Icon name="clock" />
+        <span class="sr-only">Sandbox time</span>
+        <strong>{clock === undefined ? <Unknown /> : dayAndTime(new Date(shown.current).toISOString())}</strong>
+        {isAdvancing ? (
           <span>
-            to {localTime(clock.target!, now)}
-            <span class="due-count">, {count(clock.remaining)} due</span>
+            advancing to {dayAndTime(clock.target!)}, {counted(clock.remaining, "delivery", "deliveries")} left
           </span>
-        </Link>
-      ) : (
-        clockOffset.value > 0 && (
-          <Link class="offset" href={hrefOf("clock")} label={`${ahead} ahead of real time`}>
-            <Icon name="clock" /> <span>{ahead} ahead</span>
-          </Link>
-        )
-      )}
-      {STEPS.map(([unit, seconds, words]) => (
-        <button
-          key={unit}
-          type="button"
-          disabled={clock === undefined || isAdvancing || isUnreachable.value}
-          aria-label={`+1 ${unit}: advance the clock ${words}`}
-          onClick={() => (advanceBy.value = seconds)}
-        >
-          +1 {unit}
-        </button>
-      ))}
+        ) : (
+          clockOffset.value > 0 && <span>{duration(clockOffset.value / 1000)} ahead</span>
+        )}
+      </Link>
+      <MoreMenu
+        label="Advance clock"
+        isDisabled={clock === undefined || isAdvancing || isUnreachable.value}
+        items={[
+          ...STEPS.map(([label, seconds]) => ({ label, onSelect: () => (advanceBy.value = seconds) })),
+          { label: "Advance by another time", onSelect: () => go(href) },
+        ]}
+      />
     </div>
   );
-}
-
-/** Returns the position of a time after now, in milliseconds: seconds and days both fit. */
-function placeOf(after: number): number {
-  const share = Math.log2(1 + Math.max(0, after) / MINUTE) / Math.log2(1 + SHOWN / MINUTE);
-  return Math.round(NOW + Math.min(1, share) * (WIDTH - NOW - 4));
 }

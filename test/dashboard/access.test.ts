@@ -372,7 +372,7 @@ describe("request log and test clock", () => {
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/closed", events: ["*"] });
     await api("POST", "/v1/customers", { email: "late@example.com" });
     const { offset_seconds: before } = (await api("GET", "/v1/test_clock")).body;
-    await board.menu("Sandbox");
+    await board.menu("Clock & faults");
     await page.getByRole("button", { name: "+ 3 days" }).click();
     const dialog = page.getByRole("dialog", { name: "Advance the clock by 3 d?" });
     await dialog.getByText(/^\d+ deliver(y comes|ies come) due by then/).waitFor();

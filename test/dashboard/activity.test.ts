@@ -257,7 +257,7 @@ describe("the dashboard", { shuffle: false }, () => {
       await cause.getByText(withTimes(evidence!)).waitFor();
       await cause.getByText(`${action}.`).waitFor();
       await cause.getByText(inProject(fix!)).waitFor();
-      await page.getByRole("region", { name: "Deliveries" }).getByText("503 Service Unavailable").first().waitFor();
+      await page.getByRole("region", { name: "Deliveries" }).getByTitle("503 Service Unavailable").first().waitFor();
       await page
         .locator(".crumbs")
         .getByRole("link", { name: /^order.completed to / })

@@ -115,12 +115,7 @@ it("the overview shows one number of waiting deliveries, and why an endpoint fai
   const pending = async () => (await api("GET", "/v1/statistics")).body.queue.pending;
   await expect.poll(pending).toBe(FAILING + 1);
   await board.show("sandbox");
-  await page
-    .getByLabel("Summary")
-    .getByText(`${FAILING + 1} deliveries are being retried.`)
-    .waitFor();
-  await page.locator(".figures").getByText("deliveries retrying").waitFor();
-  expect(await page.locator(".figures div").last().locator("strong").textContent()).toBe(String(FAILING + 1));
+  await page.getByRole("link", { name: `${FAILING + 1} deliveries retrying now` }).waitFor();
 
   // The receiver answers no more: the failure is older than the hour that is counted.
   await api("PATCH", `/v1/webhook_endpoints/${failing}`, { status: "disabled" });

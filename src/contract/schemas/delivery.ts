@@ -92,15 +92,18 @@ export const Delivery = named("Delivery", "The delivery of an event to an endpoi
 });
 export type Delivery = Static<typeof Delivery>;
 
-/** A pending delivery that had an attempt is retrying. */
-export const DELIVERY_FILTERS = [...statusesOf("delivery"), "retrying"] as const;
+/** A pending delivery that had an attempt is retrying; one that is pending or failed has not arrived. */
+export const DELIVERY_FILTERS = [...statusesOf("delivery"), "retrying", "undelivered"] as const;
 
 export const DeliveryListQuery = listQuery({
   endpoint: Type.Optional(idOf("webhook_endpoint", "Deliveries to this endpoint")),
   receiver: Type.Optional(oneOf(["endpoint", "listener"], "Deliveries to endpoints, or to targets of listeners")),
   event: Type.Optional(idOf("event", "Deliveries of this event")),
   status: Type.Optional(
-    oneOf(DELIVERY_FILTERS, "Deliveries with this status. `retrying`: pending deliveries with a failed attempt"),
+    oneOf(
+      DELIVERY_FILTERS,
+      "Deliveries with this status. `retrying`: pending deliveries with a failed attempt; `undelivered`: pending and failed ones",
+    ),
   ),
   code: Type.Optional(
     Type.String({

@@ -8,8 +8,9 @@ export interface MenuItem {
   isDanger?: boolean;
 }
 
-/** The actions of a page that are needed less often, as the menu button pattern of the ARIA Authoring Practices. */
-export function MoreMenu({ items, of }: { items: readonly MenuItem[]; of?: string }) {
+/** Actions that are needed less often, as the menu button pattern of the ARIA Authoring Practices. */
+export function MoreMenu(props: { items: readonly MenuItem[]; of?: string; label?: string; isDisabled?: boolean }) {
+  const { items, of, label = of === undefined ? "More" : "…", isDisabled = false } = props;
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -51,15 +52,16 @@ export function MoreMenu({ items, of }: { items: readonly MenuItem[]; of?: strin
         aria-controls={isOpen ? id : undefined}
         aria-label={of === undefined ? undefined : `More for ${of}`}
         class={of === undefined ? undefined : "small"}
+        disabled={isDisabled}
         onClick={() => setOpen(!isOpen)}
       >
-        {of === undefined ? "More" : "…"}
+        {label}
       </button>
       {isOpen && (
         <div class="menu" role="menu" id={id} aria-label="More actions">
-          {items.map(({ label, hint, onSelect, isDanger = false }) => (
+          {items.map(({ label: name, hint, onSelect, isDanger = false }) => (
             <button
-              key={label}
+              key={name}
               type="button"
               role="menuitem"
               tabIndex={-1}
@@ -69,7 +71,7 @@ export function MoreMenu({ items, of }: { items: readonly MenuItem[]; of?: strin
                 onSelect();
               }}
             >
-              {label}
+              {name}
               {hint !== undefined && <small>{hint}</small>}
             </button>
           ))}

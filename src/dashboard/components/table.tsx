@@ -51,7 +51,9 @@ export function Table<Item>(props: {
   const items = order === undefined ? given : inOrder(given, keyOf, order);
   const now = Date.now() + (isReal ? 0 : clockOffset.value);
   const dayAt = (index: number) => (index < 0 || timeOf === undefined ? "" : dayOf(timeOf(items[index]!), now));
-  const columns = props.columns.filter(({ isFor }) => isFor === undefined || items.some(isFor));
+  const columns = props.columns.filter(
+    ({ isFor }) => isFor === undefined || props.items === undefined || items.some(isFor),
+  );
   const classOf = ({ from, isNumber, isTime, isLong, isOutcome }: Column<Item>) =>
     [from && `from-${from}`, isNumber && "number", isTime && "time", isLong && "long", isOutcome && "outcome"]
       .filter(Boolean)
@@ -74,9 +76,7 @@ export function Table<Item>(props: {
               <tr key={row} class="skeleton" aria-hidden="true">
                 {columns.map((column) => (
                   <td key={column.label} class={classOf(column)}>
-                    <div>
-                      <span />
-                    </div>
+                    <div>{column.head === undefined && <span />}</div>
                   </td>
                 ))}
               </tr>

@@ -97,12 +97,12 @@ export function curl(method: string, url: string, headers: readonly string[], bo
   return [`curl -X ${method} ${shellWord(url)}`, ...headers.map((header) => `-H ${header}`), ...data].join(" \\\n  ");
 }
 
-/** A time of day. */
+/** A time of day, with its date unless it is today. */
 export function ClockTime({ at }: { at: string | number }) {
   const iso = typeof at === "string" ? at : `${new Date(at).toISOString().slice(0, 19)}Z`;
   return (
     <time dateTime={iso} title={exactTime(iso)}>
-      {localTime(iso, tick.value + clockOffset.value)}
+      {localTime(iso, environmentNow())}
     </time>
   );
 }
@@ -181,18 +181,12 @@ export function Url({ text }: { text: string }) {
   );
 }
 
-/**
- * The response to a delivery, or the reason why there is none. Only 2xx is a success. With a phrase, an error status is
- * followed by its name where there is room.
- */
-export function StatusCode(props: { code: number | null; error?: string | null; hasPhrase?: boolean }) {
-  const { code, error = null, hasPhrase = false } = props;
+/** The response to a delivery, or the reason why there is none. Only 2xx is a success. */
+export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
   const tone = isSuccess(code) ? "good" : isNotSent(error) ? "off" : "bad";
-  const words = outcomeInWords(code, error);
   return (
-    <span class={`code ${tone}`} title={words}>
+    <span class={`code ${tone}`} title={outcomeInWords(code, error)}>
       {code ?? errorInShort(error)}
-      {hasPhrase && tone === "bad" && code !== null && <span class="from-desktop soft">{words.slice(3)}</span>}
     </span>
   );
 }

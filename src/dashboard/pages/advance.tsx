@@ -8,7 +8,7 @@ import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
 import { Confirmation, perform } from "../components/action.tsx";
 import { likelyAttempts } from "../components/trail.tsx";
-import { count, dateAndTime, duration } from "../format.ts";
+import { count, duration, shortTime } from "../format.ts";
 
 /** Pages of waiting deliveries that are counted. */
 const MAX_PAGES = 10;
@@ -61,8 +61,8 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
       explanation={
         <>
           <p>
-            The sandbox’s time becomes <strong>{dateAndTime(target)}</strong>. It goes back only when the sandbox is
-            reset.
+            The sandbox’s time becomes <strong>{shortTime(environmentNow() + seconds * 1000, 0)}</strong>. It goes back
+            only when the sandbox is reset.
           </p>
           <p role="status">{due ?? "Counting the deliveries that come due by then…"}</p>
         </>

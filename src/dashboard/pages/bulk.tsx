@@ -14,7 +14,7 @@ import { newestOf } from "../../explain/recovery.ts";
 import { useQuery } from "../api/store.ts";
 import { count, counted, dateAndTime, pastTime } from "../format.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
-import { useFound, useMissed } from "./enable.tsx";
+import { EnableDialog, useFound, useMissed } from "./enable.tsx";
 import { noteStarted } from "./operations.tsx";
 import { testEndpoint } from "./retry-now.tsx";
 
@@ -34,9 +34,9 @@ const BEFORE_FAILING_MILLISECONDS = 60_000;
 const RETRIED = { failed: "failed", pending: "retrying", canceled: "canceled" } as const;
 type Retried = keyof typeof RETRIED;
 
-/** Returns the statuses to retry of a list with a filter: of all, those that have failed or wait for their next attempt. */
+/** Returns the statuses to retry of a list with a filter: of all, those that have not arrived. */
 function retriedOf(status: string): Retried[] {
-  if (status === "") return ["failed", "pending"];
+  if (status === "" || status === "undelivered") return ["failed", "pending"];
   if (status === "retrying") return ["pending"];
   return status in RETRIED ? [status as Retried] : [];
 }
@@ -104,7 +104,8 @@ export function RetryEach(props: {
 export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
   const { value: of } = environment;
-  const { items: endpoints = [] } = useEndpoints();
+  const { items: endpoints = [], reload } = useEndpoints();
+  const [enabling, setEnabling] = useState<WebhookEndpoint>();
   /** Whether an endpoint is chosen, of those whose box was changed. */
   const [boxes, setBoxes] = useState<ReadonlyMap<string, boolean>>(new Map());
   /** The responses to test events, by endpoint. */
@@ -188,6 +189,7 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const successes = waiting.map((id) => lastSuccess(id, statistics));
   const { failed_listener_deliveries: toListeners = 0 } = statistics ?? {};
   const isWorking = statistics === undefined || successes.every((at) => at !== undefined);
+  if (enabling !== undefined) return <EnableDialog endpoint={enabling} onChange={reload} onClose={onClose} />;
   return (
     <Confirmation
       title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
@@ -286,16 +288,24 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
             </p>
           )}
           {leftOut.length > 0 && (
-            <p class="soft" onClick={({ target }) => (target as HTMLElement).closest("a") !== null && onClose()}>
-              Left out, because {leftOut.length === 1 ? "it is" : "they are"} disabled:{" "}
-              {leftOut.map(({ id, name, words }, index) => (
-                <>
-                  {index > 0 && ", "}
-                  <Link href={hrefOf("endpoints", id)}>{name}</Link> ({words})
-                </>
+            <div class="targets" onClick={({ target }) => (target as HTMLElement).closest("a") !== null && onClose()}>
+              <p class="soft">Left out, because {leftOut.length === 1 ? "it is" : "they are"} disabled:</p>
+              {leftOut.map(({ id, name, words }) => (
+                <div key={id}>
+                  <p>
+                    <Link href={hrefOf("endpoints", id)}>{name}</Link> <small>{words}</small>
+                  </p>
+                  <button
+                    type="button"
+                    class="small"
+                    aria-label={`Enable and replay ${name}`}
+                    onClick={() => setEnabling(endpoints.find((known) => known.id === id))}
+                  >
+                    Enable and replay
+                  </button>
+                </div>
               ))}
-              .
-            </p>
+            </div>
           )}
           {endpoint === undefined && toListeners > 0 && statuses.includes("failed") && (
             <p class="soft" onClick={onClose}>

@@ -1,38 +1,24 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import { matchesSubscriptions } from "../../contract/event-types.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { nounOf, OBJECT_KINDS, type ObjectKind, pathOf, RESOURCES } from "../../contract/resources.ts";
-import type { Delivery } from "../../contract/schemas/delivery.ts";
+import type { Delivery, DELIVERY_FILTERS } from "../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { withQuery } from "../api/call.ts";
-import { nameOfEndpoint, nameOfListener, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
-import { type Item, useOwners } from "../api/objects.ts";
-import { type Pages, usePages } from "../api/pages.ts";
+import { nameOfEndpoint, subscriptionsOf, useEndpoints } from "../api/endpoints.ts";
+import type { Item } from "../api/objects.ts";
+import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Empty } from "../components/page.tsx";
-import { type Column, PagedTable } from "../components/table.tsx";
-import {
-  ClockTime,
-  DeliveryState,
-  EventType,
-  NextAttempt,
-  None,
-  RowTime,
-  StatusCode,
-  Url,
-  Unknown,
-} from "../components/values.tsx";
-import { clockTime, count, counted } from "../format.ts";
-import { errorInShort, isNotSent } from "../responses.ts";
-import { hrefOf, Link } from "../router.tsx";
+import { ClockTime } from "../components/values.tsx";
+import { count } from "../format.ts";
+import { filter, hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryEach } from "./bulk.tsx";
-import { AboutCell } from "./events/about.tsx";
-import { useAbout } from "./events/find.ts";
 import { RunningOperations } from "./operations.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
+import { DeliveryTable } from "./delivery-table.tsx";
 import { Choice, filterOf } from "./choice.tsx";
-import { Chip, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
+import { Chip, ClearFilters, listFilters, oneOf, type Terms, TIME_TERMS } from "./filters.tsx";
 import { listAndPage, ListPage, loadedOf } from "./list-page.tsx";
 import { useEventsAbout } from "./objects/arrivals.tsx";
 import { shortTitleOf } from "./objects/item.tsx";
@@ -40,10 +26,11 @@ import { shortTitleOf } from "./objects/item.tsx";
 /** States by the word of the API, which the URL filter and the CLI use, too. */
 const STATES: readonly (readonly [value: "" | (typeof DELIVERY_FILTERS)[number], label: string])[] = [
   ["", "All"],
-  ["pending", "Queued or retrying"],
+  ["undelivered", "Not delivered"],
+  ["failed", "Failed: no more retries"],
+  ["pending", "Retrying, queued or held"],
   ["retrying", "Retrying"],
   ["succeeded", "Delivered"],
-  ["failed", "Failed"],
   ["canceled", "Canceled"],
 ];
 const RESPONSES = [
@@ -89,15 +76,18 @@ function DeliveryList() {
   // Deliveries that left the list are no longer selected.
   const selected = (pages.items ?? []).filter((one) => chosen.has(one.id));
   const codes = RESPONSES.some(([value]) => value === code) ? RESPONSES : [...RESPONSES, [code, code] as const];
+  const { data: statistics } = useQuery<Statistics>("/v1/statistics");
+  const isCounted = Object.entries(own).every(([filter, value]) => value === "" || /^(status|endpoint)$/.test(filter));
+  const totals = isCounted ? totalsOf(endpoint, statistics) : {};
   return (
     <ListPage
       title="Deliveries"
-      count={loadedOf(pages)}
+      count={loadedOf(pages, totals[status])}
       detail={DeliveryDetail}
       command="deliveries"
       filters={filters}
       search={{
-        hint: "Search any value, or status:failed since:14:00",
+        hint: "Search any value, or status:undelivered since:14:00",
         terms: deliveryTerms(endpoints),
         takes: (id) => /^(evt|we)_/.test(id),
       }}
@@ -128,9 +118,11 @@ function DeliveryList() {
       }
     >
       <RunningOperations />
+      {status === "failed" && isKnown && <StillTried filters={filters} total={totals["pending"]} />}
       <DeliveryTable
         label="Deliveries, newest first"
         pages={pages}
+        {...(endpoint !== "" && !isOfListeners && { of: "endpoint" })}
         search={kind === undefined ? (status === "retrying" ? status : code || query) : about}
         keepsPosition
         selection={{ chosen, onChoose: setChosen }}
@@ -148,7 +140,13 @@ function DeliveryList() {
                 </p>
               </>
             ) : endpoint === "" || isOfListeners || name === undefined ? (
-              <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
+              <p>
+                {isFiltered ? (
+                  <ClearFilters />
+                ) : (
+                  "Every event is sent to the endpoints that subscribe to its type, and to listeners."
+                )}
+              </p>
             ) : (
               <NothingSent endpoint={endpoint} name={name} />
             )}
@@ -156,6 +154,36 @@ function DeliveryList() {
         }
       />
     </ListPage>
+  );
+}
+
+/** Returns how many deliveries have each status, of those to an endpoint or to all, as far as the statistics count them. */
+function totalsOf(endpoint: string, statistics: Statistics | undefined): Readonly<Record<string, number>> {
+  const own = statistics?.endpoints.find((one) => one.endpoint === endpoint);
+  const [pending, failed = LIMITS.maxCountedFailed] =
+    endpoint === ""
+      ? [statistics?.queue.pending, statistics?.failed_deliveries]
+      : endpoint === LISTENERS[0]
+        ? [0, statistics?.failed_listener_deliveries]
+        : [own?.pending, own?.failed_deliveries];
+  if (pending === undefined || failed >= LIMITS.maxCountedFailed) return {};
+  return { pending, failed, undelivered: pending + failed };
+}
+
+/** Below failed deliveries, those that have not arrived either, but get further attempts. */
+function StillTried({ filters, total }: { filters: Record<string, string>; total: number | undefined }) {
+  const query = { ...filters, status: "pending", limit: LIMITS.maxPageSize };
+  const { data } = useQuery<{ data: Delivery[]; has_more: boolean }>(withQuery("/v1/deliveries", query));
+  const number = data?.data.length ?? 0;
+  if (number === 0) return null;
+  const words = count(total ?? number) + (total === undefined && data!.has_more ? "+" : "");
+  return (
+    <p class="soft" role="status">
+      {words} more {number === 1 ? "has" : "have"} not arrived, and {number === 1 ? "is" : "are"} being retried or held.{" "}
+      <button type="button" class="small" onClick={() => filter({ status: "undelivered" })}>
+        Show them
+      </button>
+    </p>
   );
 }
 
@@ -199,168 +227,5 @@ function NothingSent({ endpoint: id, name }: { endpoint: string; name: string })
         </Link>
       </p>
     </>
-  );
-}
-
-interface Selection {
-  chosen: ReadonlySet<string>;
-  onChoose: (chosen: ReadonlySet<string>) => void;
-}
-
-/** A box for each delivery, and one for all of them. */
-function choiceColumn({ chosen, onChoose }: Selection, deliveries: readonly Delivery[]): Column<Delivery> {
-  const ids = deliveries.map(({ id }) => id);
-  const areAll = ids.length > 0 && ids.every((id) => chosen.has(id));
-  const toggle = (id: string) => {
-    const others = new Set(chosen);
-    if (!others.delete(id)) others.add(id);
-    onChoose(others);
-  };
-  return {
-    label: "Selected",
-    from: "tablet",
-    isTime: true,
-    head: (
-      <input
-        type="checkbox"
-        aria-label="Select all deliveries"
-        checked={areAll}
-        onChange={() => onChoose(new Set(areAll ? [] : ids))}
-      />
-    ),
-    cell: ({ id, created }) => (
-      <input
-        type="checkbox"
-        aria-label={`Select delivery of ${clockTime(created)}`}
-        checked={chosen.has(id)}
-        onChange={() => toggle(id)}
-      />
-    ),
-  };
-}
-
-export function DeliveryTable(props: {
-  label: string;
-  pages: Pages<Delivery>;
-  empty?: ComponentChildren;
-  keepsPosition?: boolean;
-  search?: string;
-  /** Filters that all rows match are shown once, above the list. */
-  of?: "event" | "endpoint";
-  selection?: Selection;
-}) {
-  const endpoints = useEndpoints();
-  const known = new Map(endpoints.items?.map((endpoint) => [endpoint.id, endpoint]));
-  const isHeard = props.pages.items?.some(({ listener, target }) => listener !== null && target === null) === true;
-  const { data: statistics } = useQuery<Statistics>(isHeard ? "/v1/statistics" : undefined);
-  const receiver = (delivery: Delivery) => {
-    const { endpoint } = delivery;
-    const found = known.get(endpoint ?? "");
-    if (found === undefined) {
-      if (endpoint === null) return nameOfListener(delivery, statistics);
-      return endpoints.items === undefined ? endpoint : "Deleted endpoint";
-    }
-    return found.description?.trim() ? found.description : <Url text={found.url} />;
-  };
-  const isOfEvent = props.of === "event";
-  const events = isOfEvent ? [] : (props.pages.items ?? []).map(({ event }) => event);
-  const aboutOf = useAbout(events);
-  const ownerOf = useOwners(events.map((event) => aboutOf(event)?.reference ?? null));
-  const columns: Column<Delivery>[] = [
-    ...(props.selection === undefined ? [] : [choiceColumn(props.selection, props.pages.items ?? [])]),
-    {
-      label: "Time",
-      isTime: true,
-      ...(isOfEvent ? { from: "tablet" } : {}),
-      cell: ({ created }) => <RowTime at={created} />,
-    },
-    {
-      label: isOfEvent ? "Endpoint" : "Event",
-      isLong: isOfEvent,
-      cell: (delivery) => {
-        const { id, endpoint, event, event_type: type } = delivery;
-        const found = known.get(endpoint ?? "");
-        const name = isOfEvent && !found?.description?.trim() ? found?.url : undefined;
-        return (
-          <Link class="main-link" href={hrefOf("deliveries", id)} row={id} {...(name !== undefined && { label: name })}>
-            {isOfEvent ? receiver(delivery) : <EventType type={type} />}
-            {!isOfEvent && (
-              <span class="narrow-only soft">
-                {aboutOf(event)?.name}
-                {props.of === undefined && <> · {receiver(delivery)}</>}
-              </span>
-            )}
-          </Link>
-        );
-      },
-    },
-    ...(isOfEvent
-      ? []
-      : [
-          {
-            label: "Object",
-            from: "desktop",
-            isLong: true,
-            cell: ({ event }) => {
-              const about = aboutOf(event);
-              if (about === undefined) return <Unknown />;
-              return about === null ? <None /> : <AboutCell about={about} ownerOf={ownerOf} />;
-            },
-          } satisfies Column<Delivery>,
-        ]),
-    ...(props.of === undefined
-      ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: receiver } satisfies Column<Delivery>]
-      : []),
-    {
-      label: "State",
-      cell: (delivery) => (
-        <>
-          <DeliveryState delivery={delivery} />
-          {delivery.attempt_count > 0 && (
-            <span class="narrow-only soft">
-              {delivery.last_status_code ?? errorInShort(delivery.last_error)}
-              {delivery.next_attempt !== null && (
-                <>
-                  {" · "}
-                  <NextAttempt delivery={delivery} />
-                </>
-              )}
-            </span>
-          )}
-        </>
-      ),
-    },
-    {
-      label: "Response",
-      from: "tablet",
-      cell: ({ last_status_code: code, last_error: error, attempt_count: recorded }) =>
-        code === null && error === null ? (
-          <None />
-        ) : recorded > 1 && isNotSent(error) ? (
-          // The last one is the reason why there are no more.
-          <span class="soft">after {counted(recorded - 1, "attempt")}</span>
-        ) : (
-          <StatusCode code={code} error={error} hasPhrase />
-        ),
-    },
-    {
-      label: "Next attempt",
-      from: "desktop",
-      isNumber: true,
-      isFor: ({ next_attempt: next }) => next !== null,
-      cell: (delivery) => <NextAttempt delivery={delivery} />,
-    },
-  ];
-  const { label, pages, empty, keepsPosition = false, search = "" } = props;
-  return (
-    <PagedTable
-      label={label}
-      pages={pages}
-      empty={empty}
-      keepsPosition={keepsPosition}
-      search={search}
-      columns={columns}
-      timeOf={({ created }) => created}
-    />
   );
 }

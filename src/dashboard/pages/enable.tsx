@@ -39,7 +39,6 @@ export function useMissed(endpoints: readonly WebhookEndpoint[] = []) {
  */
 export function EnableDialog(props: {
   endpoint: WebhookEndpoint;
-  waiting: number;
   /** The ID of a delivery that failed for good, which is then retried. */
   failed?: string;
   /** Of what it missed, only these events are sent unless the user wants all. */
@@ -49,7 +48,7 @@ export function EnableDialog(props: {
 }) {
   const call = useCall();
   const { value: of } = environment;
-  const { waiting, failed, only, onChange, onClose } = props;
+  const { failed, only, onChange, onClose } = props;
   // Once it is enabled, it no longer shows since when it was not.
   const [endpoint] = useState(props.endpoint);
   const { id } = endpoint;
@@ -63,7 +62,8 @@ export function EnableDialog(props: {
   const broken = useQuery<{ data: Delivery[] }>(
     withQuery("/v1/deliveries", { endpoint: id, status: "retrying", limit: 1 }),
   ).data?.data[0];
-  const success = statistics?.endpoints.find((one) => one.endpoint === id)?.last_success_at ?? "";
+  const { pending: held = 0, last_success_at: success } =
+    statistics?.endpoints.find((one) => one.endpoint === id) ?? {};
   const missed = ofMissed.found?.get(id);
   const { found: lost = 0 } = ofLost;
   const error = ofMissed.error ?? ofLost.error;
@@ -105,9 +105,9 @@ export function EnableDialog(props: {
           <p role="status">
             {replayed === undefined
               ? error === undefined && "Counting the events that it missed…"
-              : `It will receive the ${counted(replayed, "event")}${only && isOnly ? ` about this ${only.about}` : ""} that it missed while disabled${waiting === 0 ? "" : `, and ${counted(waiting, "held delivery", "held deliveries")}`}.`}
+              : `It will receive the ${counted(replayed, "event")}${only && isOnly ? ` about this ${only.about}` : ""} that it missed while disabled${held === 0 ? "" : `, and ${counted(held, "held delivery", "held deliveries")}`}.`}
           </p>
-          {broken !== undefined && statistics !== undefined && (broken.last_attempt_at ?? "") > success && (
+          {broken !== undefined && statistics !== undefined && (broken.last_attempt_at ?? "") > (success ?? "") && (
             <p class="notice wait">
               Its last attempt failed: {outcomeInWords(broken.last_status_code, broken.last_error)}. Repair the receiver
               first, or everything that is sent fails again.

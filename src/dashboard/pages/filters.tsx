@@ -89,24 +89,29 @@ export function readTerms(text: string, terms: Terms): { rest: string; filters: 
 /** One bar: a search, which takes filters as words too, and a chip for each filter. */
 export function Filters({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
-  const { query } = route.value;
-  const set = [...query.keys()].filter((name) => !["peek", "range", "create"].includes(name));
+  const set = setFilters();
   return (
     <div class={isOpen ? "filters open" : "filters"} role="search">
       {children}
       <button type="button" class="filters-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filters{set.length > 0 && ` (${set.length})`}
       </button>
-      {set.length > 0 && (
-        <button
-          type="button"
-          class="bare clear"
-          onClick={() => filter(Object.fromEntries(set.map((name) => [name, ""])))}
-        >
-          Clear
-        </button>
-      )}
+      {set.length > 0 && <ClearFilters class="bare clear">Clear</ClearFilters>}
     </div>
+  );
+}
+
+/** Returns the names of the filters that are set. */
+function setFilters(): string[] {
+  return [...route.value.query.keys()].filter((name) => !["peek", "range", "create"].includes(name));
+}
+
+/** A button that shows the whole list again. */
+export function ClearFilters({ class: name, children = "Clear filters" }: { class?: string; children?: string }) {
+  return (
+    <button type="button" class={name} onClick={() => filter(Object.fromEntries(setFilters().map((one) => [one, ""])))}>
+      {children}
+    </button>
   );
 }
 

@@ -1,5 +1,4 @@
 import type { ComponentChildren, ComponentType } from "preact";
-import type { Pages } from "../api/pages.ts";
 import { Page } from "../components/page.tsx";
 import { Split } from "../components/split.tsx";
 import { count } from "../format.ts";
@@ -14,9 +13,14 @@ export function listAndPage(List: ComponentType, Detail: ComponentType<{ id: str
   };
 }
 
-/** Returns how many of a list are loaded: `newest 50`, or `7` if these are all. */
-export function loadedOf({ items = [], hasMore }: Pick<Pages<unknown>, "items" | "hasMore">): string | undefined {
-  return items.length === 0 ? undefined : `${hasMore ? "newest " : ""}${count(items.length)}`;
+/** Returns how many of a list are loaded: `50 of 202`, `newest 50` if the total is unknown, or `7` if these are all. */
+export function loadedOf(
+  { items = [], hasMore }: { items: readonly unknown[] | undefined; hasMore: boolean },
+  total?: number,
+) {
+  if (items.length === 0) return undefined;
+  if (!hasMore) return count(items.length);
+  return total === undefined ? `newest ${count(items.length)}` : `${count(items.length)} of ${count(total)}`;
 }
 
 /** A list below its search and filters, and one of its rows next to it. */

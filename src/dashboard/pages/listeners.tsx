@@ -6,15 +6,19 @@ import { Card } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { Status, Time } from "../components/values.tsx";
 import { counted } from "../format.ts";
+import { hrefOf, Link } from "../router.tsx";
 
 /** Says how many listeners are connected, and where they forward. */
 export function Listeners({ statistics }: { statistics: Statistics }) {
+  const { listeners, failures, failed_listener_deliveries: lost, listener_results: results } = statistics;
+  if (listeners === 0) return null;
   const targets = new Set(openConnections({ statistics }).flatMap((one) => one.targets.map(({ url }) => url)));
-  if (statistics.listeners === 0) return null;
+  const failed = failures.reduce((sum, failure) => sum + (failure.endpoint === null ? failure.count : 0), 0);
   return (
     <p class="soft" role="status">
-      {counted(statistics.listeners, "listener")} connected
+      <Link href={hrefOf("deliveries", "", { endpoint: "listeners" })}>{counted(listeners, "listener")} connected</Link>
       {targets.size > 0 && `, forwarding to ${[...targets].join(", ")}`}
+      {failed > 0 && lost + results.length === 0 && `; ${counted(failed, "attempt")} failed, then all arrived`}
     </p>
   );
 }

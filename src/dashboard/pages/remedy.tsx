@@ -68,7 +68,6 @@ export function Remedy(props: {
             dialog={(close) => (
               <EnableDialog
                 endpoint={endpoint}
-                waiting={pending}
                 {...(finding &&
                   also === "deliveries retry" &&
                   kindOfId(finding.subject) === "delivery" && { failed: finding.subject })}

@@ -21,10 +21,10 @@ import {
   RowTime,
   Time,
 } from "../components/values.tsx";
-import { counted, milliseconds } from "../format.ts";
+import { counted, localTime, milliseconds, pastTime } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf } from "./choice.tsx";
-import { listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
+import { ClearFilters, listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
 import { listAndPage, ListPage } from "./list-page.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
@@ -86,7 +86,13 @@ function RequestList() {
         keepsPosition
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
-            {!isFiltered && <p>API requests appear here. They are retained for 7 days, without secrets.</p>}
+            <p>
+              {isFiltered ? (
+                <ClearFilters />
+              ) : (
+                "API requests appear here. They are retained for 7 days, without secrets."
+              )}
+            </p>
             {/^(401|403|4xx)$/.test(chosen.status) && (
               <p>
                 A request with an unknown key belongs to no account: it is rejected with 401, and appears in no request
@@ -271,6 +277,13 @@ function aheadTime({ created, events: [event] }: RequestLogDetail): ComponentChi
   return at - Date.parse(created) < 60_000 ? undefined : <ClockTime at={at} />;
 }
 
+/** Returns when something was, and how long ago. */
+function momentOf(at: number, now: number): string {
+  const ago = pastTime(at, now);
+  const moment = localTime(new Date(at).toISOString(), now);
+  return ago.endsWith(" ago") ? `${moment}, ${ago}` : moment;
+}
+
 function RequestFacts({ log }: { log: RequestLogDetail }) {
   const users = useUsers();
   const { data: key } = useQuery<ApiKey>(log.key === null ? undefined : `/v1/api_keys/${log.key}`);
@@ -290,7 +303,7 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
           ],
           ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
           ["Duration", milliseconds(log.duration_ms)],
-          ["Time (real)", <Time at={log.created} isReal />],
+          ["Time (real)", <Time at={log.created} write={momentOf} isReal />],
           ["Sandbox time", aheadTime(log)],
           ["API key", log.key === null ? undefined : <KeyName id={log.key} keys={key && [key]} />],
           ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],

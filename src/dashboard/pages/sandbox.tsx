@@ -15,7 +15,7 @@ import { count, counted, dateAndTime, duration } from "../format.ts";
 import { advanceBy } from "../menu.ts";
 import { noteReset } from "../reset.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
-import { DueLine } from "../sandbox-time.tsx";
+import { DueLine } from "./due-line.tsx";
 import { Faults, FAULTS } from "./faults.tsx";
 
 const STEPS = [
@@ -30,7 +30,10 @@ const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 
 export function SandboxPage() {
   return (
-    <Page title="Sandbox" subtitle="Advance its time, save and restore snapshots, make requests fail, and reset it.">
+    <Page
+      title="Clock & faults"
+      subtitle="Advance the sandbox’s time, save and restore snapshots, make requests fail, and reset it."
+    >
       {environment.value === "live" ? (
         <Empty icon="clock" title="Live mode is never reset">
           <p>Only the sandbox can be reset, and has a clock that can be advanced.</p>
@@ -169,8 +172,9 @@ function Snapshots({ query }: { query: Query<SnapshotList> }) {
                         title={`Restore ${snapshot.name}?`}
                         explanation={
                           <p>
-                            It replaces all objects and endpoints of the sandbox, and removes its events, deliveries and
-                            logs.
+                            The sandbox gets the {counted(snapshot.objects, "object")} and the endpoints of the
+                            snapshot. Everything else that it has now is removed, also all events, deliveries and logs.
+                            Its time becomes {dateAndTime(tick.value + snapshot.offset_seconds * 1000)}.
                           </p>
                         }
                         verb="Restore"
@@ -274,8 +278,8 @@ function LastAdvance({ clock, target, reload }: { clock: TestClock; target: stri
   return (
     <section class="notice" role="status" aria-label="Advancing">
       <p>
-        <strong>Advancing</strong> to <ClockTime at={target} />: {counted(attempts, "attempt")} so far,{" "}
-        {counted(remaining, "delivery", "deliveries")} remaining.
+        <strong>Advancing</strong> to <ClockTime at={target} />: {counted(remaining, "delivery", "deliveries")} left,{" "}
+        {counted(attempts, "attempt")} so far.
       </p>
       <progress value={attempts} max={Math.max(1, attempts + remaining)} aria-label="Attempts of this advance" />
       <Action

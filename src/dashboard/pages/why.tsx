@@ -11,7 +11,7 @@ import { Trail } from "../components/trail.tsx";
 import { hrefOfId } from "../components/values.tsx";
 import { nameOfEndpoint, nameOfListener } from "../api/endpoints.ts";
 import { go, hrefOf, Link, route } from "../router.tsx";
-import { DeliveryTable } from "./deliveries.tsx";
+import { DeliveryTable } from "./delivery-table.tsx";
 import { titleOf } from "./objects/item.tsx";
 import { ListenerResults } from "./listeners.tsx";
 import { RunningOperations } from "./operations.tsx";

@@ -44,7 +44,11 @@ export async function pageOfDeliveries(
   const ids = idsOf(query);
   const searched = ids.length > 0 && ids.every((id) => isId("event", id)) ? ids : undefined;
   const eventIds = event === undefined ? searched : [event];
-  const filters = { endpointId: endpoint, eventIds, status: status === "retrying" ? "pending" : status };
+  const statuses =
+    status === "undelivered"
+      ? (["pending", "failed"] as const)
+      : status && [status === "retrying" ? "pending" : status];
+  const filters = { endpointId: endpoint, eventIds, statuses };
   const rows = await listDeliveries(queries, page, filters);
   return rows.map((row) => toDelivery(row, tenant));
 }

@@ -74,23 +74,23 @@ export interface DeliveryFilters {
   endpointId: string | undefined;
   /** Any of these events. */
   eventIds: readonly string[] | undefined;
-  status: DeliveryStatus | undefined;
+  /** Any of these. */
+  statuses: readonly DeliveryStatus[] | undefined;
 }
 
-/**
- * Newest first. Every index ends in the ID, so a page costs what it holds. Without a status filter, the statuses are
- * merged.
- */
+/** Newest first. Every index ends in the ID, so a page costs what it holds: the statuses are merged. */
 export function listDeliveries(queries: Queries, page: PageRequest, filters: DeliveryFilters) {
-  const { endpointId, eventIds, status } = filters;
+  const { endpointId, eventIds, statuses } = filters;
   if (eventIds !== undefined) {
     // An event has few deliveries. The rest is wrapped to keep the planner from choosing another index, which may hold
     // many.
-    const rest = { "COALESCE(endpoint_id, '')": endpointId, "COALESCE(status, '')": status };
-    const each = [...new Set(eventIds)].map((id) => ({ event_id: id }));
+    const rest = { "COALESCE(endpoint_id, '')": endpointId };
+    const each = [...new Set(eventIds)].flatMap((id) =>
+      (statuses ?? [undefined]).map((status) => ({ event_id: id, "COALESCE(status, '')": status })),
+    );
     return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, rest, each);
   }
-  const alternatives = (status === undefined ? statusesOf("delivery") : [status]).map((value) => ({ status: value }));
+  const alternatives = (statuses ?? statusesOf("delivery")).map((status) => ({ status }));
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { DeliveryStatus } from "../../../src/contract/schemas/delivery.ts";
 import { countPending, deleteOldCounts } from "../../../src/platform/storage/counts.ts";
 import type { Database, Transaction } from "../../../src/platform/storage/database.ts";
 import {
@@ -92,8 +93,8 @@ const outcome = {
   response_headers: null,
   response_excerpt: null,
 } as const;
-const list = (filters: { endpointId?: string; eventIds?: string[]; status?: "failed" }) =>
-  listDeliveries(explained, page, { endpointId: undefined, eventIds: undefined, status: undefined, ...filters });
+const list = (filters: { endpointId?: string; eventIds?: string[]; statuses?: DeliveryStatus[] }) =>
+  listDeliveries(explained, page, { endpointId: undefined, eventIds: undefined, statuses: undefined, ...filters });
 
 const position = { seq: 1, replay: 0, id: "evt" };
 const listedEvents = (filters: Parameters<typeof listEvents>[2]) =>
@@ -139,12 +140,13 @@ const statements: [string, () => Promise<unknown>][] = [
   ["counting the queue", () => countPending(explained)],
   ["listing deliveries", () => list({})],
   ["listing an endpoint's deliveries", () => list({ endpointId: "we" })],
-  ["listing failed deliveries", () => list({ status: "failed" })],
-  ["listing an endpoint's failed deliveries", () => list({ endpointId: "we", status: "failed" })],
+  ["listing failed deliveries", () => list({ statuses: ["failed"] })],
+  ["listing an endpoint's failed deliveries", () => list({ endpointId: "we", statuses: ["failed"] })],
+  ["listing what has not arrived at an endpoint", () => list({ endpointId: "we", statuses: ["pending", "failed"] })],
   ["listing an event's deliveries", () => list({ eventIds: ["evt"] })],
   [
     "listing an event's deliveries to an endpoint",
-    () => list({ eventIds: ["evt", "evt_2"], endpointId: "we", status: "failed" }),
+    () => list({ eventIds: ["evt", "evt_2"], endpointId: "we", statuses: ["pending", "failed"] }),
   ],
   ["finding the newest delivery of an endpoint", () => newestDeliveries(explained, 1, "we")],
   ["finding the newest event of each type", () => newestOfTypes(explained, 1)],

@@ -91,9 +91,13 @@ export const command: CommandDefinition = {
         flag("--endpoint <id>", "Filter by webhook endpoint", { parse: objectId }),
         flag("--receiver <kind>", "Filter by kind of receiver", { choices: ["endpoint", "listener"] }),
         flag("--event <id>", "Filter by event", { parse: objectId }),
-        flag("--status <status>", "Filter by status; retrying is pending after a failed attempt", {
-          choices: [...statusesOf("delivery"), "retrying"],
-        }),
+        flag(
+          "--status <status>",
+          "Filter by status; retrying: pending after a failed attempt; undelivered: pending or failed",
+          {
+            choices: [...statusesOf("delivery"), "retrying", "undelivered"],
+          },
+        ),
         flag("--code <status>", "Filter by the last response: a status, a class such as 5xx, or none"),
         ...SEARCH_FILTERS,
       ],

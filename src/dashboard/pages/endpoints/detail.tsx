@@ -27,7 +27,7 @@ import { RetryDeliveries, retryLabel } from "../bulk.tsx";
 import { useMissed } from "../enable.tsx";
 import { RunningOperations } from "../operations.tsx";
 import { RangeChoice, rangeOf } from "../choice.tsx";
-import { DeliveryTable } from "../deliveries.tsx";
+import { DeliveryTable } from "../delivery-table.tsx";
 import { NotDelivered } from "../overview/failures.tsx";
 import { Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
@@ -257,7 +257,6 @@ function Actions(props: {
         <EndpointDialog
           open={openDialog}
           endpoint={endpoint}
-          waiting={waiting}
           onChange={onChange}
           onClose={() => {
             setOpenDialog(undefined);

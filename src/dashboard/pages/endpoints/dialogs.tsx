@@ -15,8 +15,6 @@ import { PING, testEndpoint } from "../retry-now.tsx";
 export function EndpointDialog(props: {
   open: "retry" | "enable" | "test" | "disable";
   endpoint: WebhookEndpoint;
-  /** How many deliveries wait. */
-  waiting: number;
   onChange: () => void;
   onClose: () => void;
 }) {
@@ -28,7 +26,7 @@ export function EndpointDialog(props: {
       return <RetryDialog endpoint={target} failingSince={health.failing_since} onClose={onClose} />;
     }
     case "enable":
-      return <EnableDialog endpoint={endpoint} waiting={props.waiting} onChange={onChange} onClose={onClose} />;
+      return <EnableDialog endpoint={endpoint} onChange={onChange} onClose={onClose} />;
     case "test":
       return <TestEvent endpoint={endpoint} onClose={onClose} />;
     case "disable":

@@ -1,5 +1,5 @@
 import { isRecord } from "../../../contract/json.ts";
-import { OBJECT_KINDS, resourceOf } from "../../../contract/resources.ts";
+import { type Field, OBJECT_KINDS, resourceOf } from "../../../contract/resources.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { money } from "../../format.ts";
 
@@ -24,8 +24,12 @@ export function changesOf({ type, data }: Pick<ListedEvent, "type" | "data">): C
   const kind = OBJECT_KINDS.find((known) => known === name);
   const [initial] = Object.keys((kind && resourceOf(kind).statuses) ?? {});
   const { status } = object;
-  const isOfStatus = kind !== undefined && initial !== undefined && verb === status && status !== initial;
-  return isOfStatus && changes.length === 0 ? [["status", initial, status]] : changes;
+  if (kind === undefined || initial === undefined || verb !== status || status === initial) return changes;
+  if (changes.length > 0) return changes;
+  const codes = Object.entries<Field>(resourceOf(kind).fields ?? {}).filter(
+    ([field, { type: of }]) => of === "code" && object[field] != null,
+  );
+  return [["status", initial, status], ...codes.map(([field]): Change => [field, null, object[field]])];
 }
 
 /** Returns the changes of a field. The previous metadata has only the keys that were changed. */

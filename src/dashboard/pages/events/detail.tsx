@@ -20,7 +20,7 @@ import { ClockTime, Copy, hrefOfId, JsonTree, Raw } from "../../components/value
 import { clockTime, count, counted } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 import { Remedy } from "../remedy.tsx";
-import { DeliveryTable } from "../deliveries.tsx";
+import { DeliveryTable } from "../delivery-table.tsx";
 import { ListenerResults } from "../listeners.tsx";
 import { titleIn } from "../objects/item.tsx";
 import { changesOf } from "./changes.ts";

@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { EVENT_TYPES, matchesSubscriptions, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
+import type { BulkOperation } from "../../../contract/schemas/bulk-operation.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { notSentTo } from "../../../explain/unsent.ts";
+import { useCall } from "../../api/call.ts";
 import { nameOfEndpoint, useEndpoints } from "../../api/endpoints.ts";
 import { type FindObject, useOwners } from "../../api/objects.ts";
 import { usePages } from "../../api/pages.ts";
@@ -15,10 +17,11 @@ import { EventType, RowTime } from "../../components/values.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { count, dayOf, searchable } from "../../format.ts";
 import { environment, hrefOf, Link } from "../../router.tsx";
-import { missedBy } from "../enable.tsx";
+import { DialogButton } from "../../components/action.tsx";
+import { EnableDialog, missedBy, useFound } from "../enable.tsx";
 import { Choice } from "../choice.tsx";
-import { Chip, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
-import { listAndPage, ListPage } from "../list-page.tsx";
+import { Chip, ClearFilters, listFilters, oneOf, type Terms, TIME_TERMS } from "../filters.tsx";
+import { listAndPage, ListPage, loadedOf } from "../list-page.tsx";
 import { AboutCell } from "./about.tsx";
 import { changeInWords, changesOf, nameOf } from "./changes.ts";
 import { EventDetail } from "./detail.tsx";
@@ -44,11 +47,12 @@ const TRIGGER = "service trigger order.completed";
 const CREATE = "service customers create --email ada@example.com";
 
 function EventList() {
+  const call = useCall();
   const { filters: own, isFiltered } = listFilters("type", "query", "missed_by", "state");
   const { missed_by: missedById, state, ...others } = own;
   const given = { ...others, type: others.type === OTHERS ? "" : others.type };
   const { query } = given;
-  const { items: endpoints } = useEndpoints();
+  const { items: endpoints, reload } = useEndpoints();
   const missing = endpoints?.find(({ id, status }) => id === missedById && status === "disabled");
   const { created_after: after = "" } = missing === undefined ? {} : missedBy(missing);
   const filters = { ...given, created_after: given.created_after || after };
@@ -70,6 +74,18 @@ function EventList() {
   const inState = state === "" ? [] : candidates.map((event) => isInState([event], endpoints, state));
   const shown = state === "" ? candidates : candidates.filter((_event, index) => inState[index] === true);
   const isSearch = query !== "" || missing !== undefined || state !== "" || others.type === OTHERS;
+  const { type, created_after: from, created_before: before } = filters;
+  const counted = {
+    ...(type && { type }),
+    ...(from && { created_after: from }),
+    ...(before && { created_before: before }),
+  };
+  const isCounted = !isSearch && !isComplete;
+  const { found: total } = useFound(isCounted ? JSON.stringify(counted) : "", async () =>
+    isCounted
+      ? (await call<BulkOperation>("POST", "/v1/events/replay", { ...counted, dry_run: true })).total
+      : undefined,
+  );
   useEffect(() => {
     if (state !== "") readOutcomes(candidates.map(({ id }) => id));
   }, [state, list.events, candidates.length]);
@@ -98,7 +114,7 @@ function EventList() {
               : [
                   isSearch
                     ? `${count(shown.length)}${isComplete || shown.length === 0 ? "" : "+"} found`
-                    : `${isComplete ? "" : "newest "}${count(shown.length)}`,
+                    : loadedOf({ items: shown, hasMore: !isComplete }, total),
                 ]),
             ...(isLoading ? [isSearch ? "searching…" : "loading…"] : []),
           ].join(", ")}
@@ -119,6 +135,15 @@ function EventList() {
           <Choice label="Type" name="type" options={TYPES} />
         </>
       }
+      actions={
+        missing !== undefined && (
+          <DialogButton
+            class="primary"
+            label="Enable and replay"
+            dialog={(close) => <EnableDialog endpoint={missing} onChange={reload} onClose={close} />}
+          />
+        )
+      }
     >
       {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
       {shown.length === 0 && isLoading && <LoadingStatus />}
@@ -130,12 +155,17 @@ function EventList() {
           {...(isFiltered ? {} : { command: environment.value === "live" ? CREATE : TRIGGER })}
         >
           {!isFiltered && <p>Create a customer or an order, and its event appears here. The CLI can create one:</p>}
-          {isFiltered && !isComplete && (
+          {isFiltered && (
             <p>
-              Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
-              <button type="button" onClick={readOn}>
-                Search older
-              </button>
+              {!isComplete && (
+                <>
+                  Searched the newest {count(pagesRead * LIMITS.searchedRows)}.{" "}
+                  <button type="button" onClick={readOn}>
+                    Search older
+                  </button>{" "}
+                </>
+              )}
+              <ClearFilters />
             </p>
           )}
         </Empty>
@@ -182,10 +212,10 @@ function onceEach<Value>(compute: (event: ListedEvent) => Value): (event: Listed
 /** Returns the local day of an event, as a number. */
 const dayIn = onceEach(({ created }) => new Date(created).setHours(0, 0, 0, 0));
 
-/** Returns the rows of a list: before the events of another day than today, that day. */
+/** Returns the rows of a list: before the events of another day than real time's, that day. */
 function withDays(events: readonly ListedEvent[], today: string): (ListedEvent | string)[] {
   const rows: (ListedEvent | string)[] = [];
-  let last = Date.parse(today);
+  let last = new Date().setHours(0, 0, 0, 0);
   for (const event of events) {
     const day = dayIn(event);
     if (day !== last) rows.push(dayOf(event.created, Date.parse(today)) || "Today");

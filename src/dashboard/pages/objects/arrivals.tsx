@@ -131,7 +131,7 @@ export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id:
         <p>{arrivalInWords(states, noun, disabled.length)}</p>
         <p class="evidence">
           Counted over {areAll ? "" : "the newest "}
-          {counted(events.length, "event")}: of the {[noun, ...others].join(", its ")}
+          {counted(events.length, "event")} of the {[noun, ...others].join(further.length > 0 ? ", its " : " and its ")}
           {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
           {newest === undefined ? (
             <Link href={hrefOf("why", missed[0]?.event.id ?? id)}>Explain</Link>
@@ -265,7 +265,6 @@ function Missing(props: {
               {enabling !== undefined && enabling.id === id && (
                 <EnableDialog
                   endpoint={enabling}
-                  waiting={own.filter(({ status }) => status === "pending").length}
                   only={{ events: lost, about: noun }}
                   onChange={endpoints.reload}
                   onClose={() => setEnabling(undefined)}

@@ -10,23 +10,18 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
-import type { Finding } from "../../../explain/finding.ts";
 import { useCall } from "../../api/call.ts";
 import { type Item, referenceOf } from "../../api/objects.ts";
-import { useExplanation } from "../../api/explanation.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
-import { Also, Answer } from "../../components/answer.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, Facts, WithAside } from "../../components/page.tsx";
-import { Trail } from "../../components/trail.tsx";
 import { Copy, None, ObjectLink, Raw, Status, Time, Unknown } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { useOutcomes } from "../events/outcomes.tsx";
-import { Remedy } from "../remedy.tsx";
 import { type AboutObject, Arrivals, referringKinds, useEventsAbout, useIsSettled } from "./arrivals.tsx";
 import { ActOnObject, ObjectForm } from "./form.tsx";
 import { ObjectTable, shortTitleOf, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
@@ -36,14 +31,8 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const query = useQuery<Item>(path);
   const { data } = query;
   const { page } = RESOURCES[kind];
-  // Of an object that others refer to, its own last event says little.
-  const isRoot = referringKinds(kind).length > 0 && !Object.values<Field>(RESOURCES[kind].fields).some(({ of }) => of);
-  const { explanation, error, again } = useExplanation(isRoot ? undefined : data && id);
-  const readOutcomes = useOutcomes();
-  const about = useEventsAbout(isRoot ? data && id : undefined, readOutcomes);
+  const about = useEventsAbout(data && id, useOutcomes());
   const isSettled = useIsSettled(about);
-  const remedyOf = (finding: Finding | undefined) =>
-    explanation && <Remedy chain={explanation.chain} finding={finding} onDone={again} isOneOfSeveral />;
   return (
     <DetailPage
       page={page.name}
@@ -56,13 +45,11 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
         <>
           <Headline kind={kind} item={item} />
           <WithAside
-            isReady={isRoot ? isSettled : explanation !== undefined || error !== undefined}
+            isReady={isSettled}
             lead={
-              isRoot && (
-                <Card title="Webhooks">
-                  <Arrivals kind={kind} id={id} about={about} />
-                </Card>
-              )
+              <Card title="Webhooks">
+                <Arrivals kind={kind} id={id} about={about} />
+              </Card>
             }
             aside={
               <>
@@ -83,19 +70,9 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
             }
           >
             {referringKinds(kind).map(([other, field]) => (
-              <ReferringTable key={other} kind={other} field={field} to={kind} id={id} {...(isRoot && { about })} />
+              <ReferringTable key={other} kind={other} field={field} of={item} to={kind} about={about} />
             ))}
             <RelatedEvents id={item.id} />
-            {!isRoot && (
-              <Card
-                title="Webhooks"
-                note={explanation?.chain.event && `of the last event, ${explanation.chain.event.type}`}
-              >
-                <Answer explanation={explanation} remedy={remedyOf(explanation?.findings[0])} />
-                {explanation && <Trail chain={explanation.chain} />}
-              </Card>
-            )}
-            <Also explanation={explanation} remedyOf={remedyOf} />
             <Json item={item} />
           </WithAside>
         </>
@@ -152,11 +129,7 @@ function Json({ item }: { item: Item }) {
   );
 }
 
-/** The headline shows the first field, the name and the state. */
 function factsOf(kind: ObjectKind, item: Item) {
-  const fields = shownFields(kind).filter(
-    ([name, { type }]) => name !== titleField(kind) && name !== nameField(kind) && type !== "status" && type !== "code",
-  );
   const own = referenceOf(kind);
   const next = referenceOf(own?.of);
   const id = own && item[own.name];
@@ -164,7 +137,7 @@ function factsOf(kind: ObjectKind, item: Item) {
     ...(own && next && typeof id === "string"
       ? [[next.field.label, <OwnerOf kind={own.of} id={id} field={next.name} of={next.of} />] as const]
       : []),
-    ...fields
+    ...shownFields(kind)
       .filter(([name]) => item[name] !== null)
       .map(([name, field]) => [field.label, factOf(item, name, field)] as const),
     ["Created", <Time at={item.created} />] as const,
@@ -194,14 +167,18 @@ function Referred({ kind, id }: { kind: ObjectKind; id: string }) {
   );
 }
 
+/** Returns whether an object has its initial status, which actions end. */
+function isOpen(kind: ObjectKind, item: Item): boolean {
+  return item["status"] === Object.keys(resourceOf(kind).statuses ?? {})[0];
+}
+
 function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone: () => void }) {
   const call = useCall();
   const go = useGo();
   const [openDialog, setOpenDialog] = useState<"edit" | { verb: string; action: ActionEntry }>();
-  const { actions = {}, statuses = {}, updatable, deletable } = resourceOf(kind);
+  const { actions = {}, updatable, deletable } = resourceOf(kind);
   const noun = nounOf(kind);
   const path = `${pathOf(kind)}/${item.id}`;
-  const isOpen = item["status"] === Object.keys(statuses)[0];
   const close = () => {
     setOpenDialog(undefined);
     onDone();
@@ -228,7 +205,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
           Delete
         </ConfirmedAction>
       )}
-      {isOpen &&
+      {isOpen(kind, item) &&
         Object.entries(actions)
           .map(([verb, action], index) => {
             const name = index === 0 ? "primary" : "";
@@ -281,17 +258,18 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
   );
 }
 
-/** The objects of another kind that refer to this one. */
-function ReferringTable(props: { kind: ObjectKind; field: string; to: ObjectKind; id: string; about?: AboutObject }) {
-  const { kind, field, to, id, about } = props;
-  const pages = usePages<Item>(pathOf(kind), { [field]: id });
+/** The objects of another kind that refer to this one; nothing if there are none and there will be none. */
+function ReferringTable(props: { kind: ObjectKind; field: string; of: Item; to: ObjectKind; about: AboutObject }) {
+  const { kind, field, of, to, about } = props;
+  const pages = usePages<Item>(pathOf(kind), { [field]: of.id });
   const { labels } = RESOURCES[kind];
+  if (pages.items?.length === 0 && of["status"] !== undefined && !isOpen(to, of)) return null;
   return (
     <Card title={labels}>
       <ObjectTable
         kind={kind}
         without={field}
-        {...(about !== undefined && { eventsOf: about.eventsOf })}
+        eventsOf={about.eventsOf}
         label={`${labels} of this ${nounOf(to)}`}
         pages={pages}
         empty={<Empty title={`No ${nounsOf(kind)} yet`} />}

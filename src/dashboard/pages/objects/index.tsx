@@ -18,7 +18,7 @@ import { iconOf } from "../../components/icon.tsx";
 import { Empty } from "../../components/page.tsx";
 import { route } from "../../router.tsx";
 import { Choice } from "../choice.tsx";
-import { listFilters, oneOf, TIME_TERMS } from "../filters.tsx";
+import { ClearFilters, listFilters, oneOf, TIME_TERMS } from "../filters.tsx";
 import { EVENT_STATES } from "../events/outcomes.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { ObjectForm } from "./form.tsx";
@@ -67,7 +67,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
       choices={
         <>
           {statuses.length > 1 && <Choice label="Status" name="status" options={statuses} />}
-          <Choice label="Webhooks" name="webhooks" options={EVENT_STATES} />
+          <Choice label="Deliveries" name="webhooks" options={EVENT_STATES} />
         </>
       }
       actions={<CreateButton label={`Create ${noun}`} dialog={(close) => <ObjectForm kind={kind} onClose={close} />} />}
@@ -85,7 +85,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
             icon={iconOf(page.name)}
             {...(isFiltered ? {} : { command: createCommand(kind) })}
           >
-            {!isFiltered && <p>Create one here, with POST {pathOf(kind)}, or with the CLI:</p>}
+            <p>{isFiltered ? <ClearFilters /> : <>Create one here, with POST {pathOf(kind)}, or with the CLI:</>}</p>
           </Empty>
         }
       />

@@ -118,12 +118,12 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
   return [nextColumn, column];
 }
 
-/** When something last happened to an object, or to what refers to it. */
+/** When something last happened to an object, or to what refers to it: with its day, if that is not the row's. */
 function lastEventColumn(eventsOf: EventsOf): Column<Item> {
   return {
     label: "Last event",
     from: "desktop",
-    cell: ({ id }) => {
+    cell: ({ id, created }) => {
       const found = eventsOf(id);
       if (found === undefined) return <Unknown />;
       const last = found.events
@@ -131,9 +131,11 @@ function lastEventColumn(eventsOf: EventsOf): Column<Item> {
         .toSorted()
         .at(-1);
       if (last === undefined) return <None />;
+      const at = new Date(timeOfId(last));
+      const isOnDay = at.toDateString() === new Date(created).toDateString();
       return (
         <Link href={hrefOf("events", last)}>
-          <ClockTime at={timeOfId(last)} />
+          {isOnDay ? <RowTime at={at.toISOString()} /> : <ClockTime at={at.getTime()} />}
         </Link>
       );
     },
@@ -221,7 +223,7 @@ export function ObjectTable(props: {
       columns={[
         ...columns,
         ...references,
-        { label: "Webhooks", from: "tablet", isOutcome: true, cell: webhooks },
+        { label: "Deliveries", from: "tablet", isOutcome: true, cell: webhooks },
         ...(hasStates ? [] : [lastEventColumn(eventsOf)]),
         ...(isNamed
           ? []
@@ -229,11 +231,7 @@ export function ObjectTable(props: {
               {
                 label: "ID",
                 from: "desktop",
-                cell: ({ id }) => (
-                  <code class="soft" title={id}>
-                    {`…${id.slice(-6)}`}
-                  </code>
-                ),
+                cell: ({ id }) => <code class="soft">{id}</code>,
               } satisfies Column<Item>,
             ]),
         { label: "Created", isTime: true, cell: ({ created }) => <RowTime at={created} /> },

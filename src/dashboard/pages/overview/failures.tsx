@@ -73,18 +73,17 @@ function standingsOf(
     return { ...standingOf(endpoint, counts, failures, isBack), missed: missed?.get(endpoint.id) };
   });
   const { failed_listener_deliveries: listeners } = statistics;
-  const attempts = failuresOf(null).reduce((total, failure) => total + failure.count, 0);
-  if (attempts + listeners > 0) {
-    // What a listener will retry has a result so far; what failed in the end is a failed delivery.
-    const isOver = listeners === 0 && statistics.listener_results.length === 0;
+  // What a listener will retry has a result so far; what failed in the end is a failed delivery.
+  if (listeners + statistics.listener_results.length > 0) {
+    const attempts = failuresOf(null).reduce((total, failure) => total + failure.count, 0);
     found.push({
       endpoint: undefined,
       counts: { ...NO_COUNTS, failed_deliveries: listeners },
       failures: failuresOf(null),
       missed: undefined,
-      state: listeners > 0 ? "undelivered" : isOver ? "recovered" : "slow",
+      state: listeners > 0 ? "undelivered" : "slow",
       text: attempts > 0 ? `${counted(attempts, "attempt")} failed` : "Not delivered",
-      rank: isOver ? 2 : 4,
+      rank: 4,
     });
   }
   const lateOf = (one: Standing) => lostOf(one) + waitingOf(one);
@@ -372,7 +371,6 @@ function RowActions(props: { endpoint: WebhookEndpoint; counts: Counts | undefin
         <EndpointDialog
           open={openDialog}
           endpoint={endpoint}
-          waiting={waiting}
           onChange={onChange}
           onClose={() => setOpenDialog(undefined)}
         />

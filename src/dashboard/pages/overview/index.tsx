@@ -3,7 +3,6 @@ import type { TestClock } from "../../../contract/schemas/sandbox.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import { inProject } from "../../../contract/shell-command.ts";
 import { counted } from "../../../contract/words.ts";
-import { countedFailed, waits } from "../../../explain/finding.ts";
 import { withQuery } from "../../api/call.ts";
 import { shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
@@ -60,7 +59,7 @@ export function Overview() {
         isReady && (
           <>
             <RangeChoice preset="1h" />
-            {failing[0]?.endpoint !== undefined && (
+            {failing.length === 1 && failing[0]?.endpoint !== undefined && (
               <Link class="button primary" href={hrefOf("endpoints", failing[0].endpoint.id)}>
                 Why {shortNameOf(failing[0].endpoint)} fails
               </Link>
@@ -82,7 +81,7 @@ export function Overview() {
           <>
             {progress && <QuickStart progress={progress} />}
             <RunningOperations />
-            <Figures {...data} pending={pendingStates(standings).map(({ state }) => state)} />
+            <Figures statistics={data} standings={standings} />
             <Listeners statistics={data} />
             <Card
               title="Endpoints"
@@ -102,12 +101,18 @@ export function Overview() {
                 <Empty title="No endpoints yet">
                   <p>
                     <Link href={hrefOf("endpoints", "", { create: "1" })}>Create an endpoint</Link>
-                    {environment.value === "sandbox" && (
+                    {environment.value === "sandbox" ? (
                       <>
-                        , or forward events to your machine with <code>{inProject("service listen")}</code>
+                        , or forward events to your machine with <code>{inProject("service listen")}</code>.
+                      </>
+                    ) : (
+                      <>
+                        {" "}
+                        at your application’s public URL, and a <Link href={hrefOf("keys")}>live API key</Link>: its
+                        requests are the first events here. <a href="/docs/guides/go-live.html">Going live</a> has all
+                        steps.
                       </>
                     )}
-                    .
                   </p>
                 </Empty>
               ) : (
@@ -139,8 +144,7 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
   const { standings, statistics, period } = props;
   const { totals, queue, failed_deliveries: failed } = statistics;
   const failing = standings.filter(({ state }) => state === "failing");
-  const disabled = standings.filter((one) => one.endpoint?.status === "disabled" && (one.missed ?? 0) > 0);
-  const missed = disabled.reduce((sum, one) => sum + one.missed!, 0);
+  const disabled = standings.filter((one) => one.endpoint?.status === "disabled" && waitingOf(one) + lostOf(one) > 0);
   const slow = standings.filter(({ state }) => state === "slow");
   const isNamed = failing.length + disabled.length + slow.length <= MAX_NAMED;
   const inWords = (some: readonly Standing[], one: string, several = one) => {
@@ -154,15 +158,11 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
     return `${[...names, ...listeners].join(" and ")} ${some.length === 1 ? one : several}`;
   };
   const slowly = slow.length > 0 && inWords(slow, "failed some of the time");
-  const areAllDelivered = queue.pending + failed + missed + failing.length + slow.length === 0 && totals.failed > 0;
+  const areAllDelivered = queue.pending + failed + missedBy(standings) === 0 && slow.length === 0 && totals.failed > 0;
   const rest = [
-    failing.length > 0 && slowly,
-    areAllDelivered && `${counted(totals.failed, "attempt")} failed before`,
-    ...pendingStates(standings).map(({ state, number }) =>
-      waits(number, state === "retrying" ? "being retried" : state),
-    ),
-    failed > 0 && `${countedFailed(failed, "")}failed`,
-    disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}: ${counted(missed, "event")} missed`,
+    disabled.length > 0 && `${inWords(disabled, "is disabled", "are disabled")}.`,
+    failing.length > 0 && slowly && `${slowly}.`,
+    failing.length === 0 && areAllDelivered && `${counted(totals.failed, "attempt")} failed before.`,
   ].filter(Boolean);
   return (
     <section class="answer" aria-label="Summary">
@@ -177,18 +177,28 @@ function Summary(props: { standings: readonly Standing[]; statistics: Statistics
           `${slowly || (areAllDelivered ? "All deliveries have arrived" : "All endpoints work again")}.`
         )}
       </p>
-      <p class="evidence">{rest.length > 0 ? `${rest.join(". ")}.` : "\u00a0"}</p>
+      {rest.length > 0 && <p class="evidence">{rest.join(" ")}</p>}
     </section>
   );
 }
 
-function Figures(props: Statistics & { /** The states of pending deliveries. */ pending: readonly string[] }) {
-  const { totals, queue, minutes, failed_deliveries: lost, pending } = props;
+/** Returns how many events disabled endpoints missed. */
+function missedBy(standings: readonly Standing[]): number {
+  return standings.reduce((sum, { missed = 0 }) => sum + missed, 0);
+}
+
+function Figures({ statistics, standings }: { statistics: Statistics; standings: readonly Standing[] }) {
+  const { totals, queue, minutes, failed_deliveries: failed } = statistics;
   // The sandbox's time jumps while it advances.
   const { data: clock } = useQuery<TestClock>(environment.value === "sandbox" ? "/v1/test_clock" : undefined);
   const { events, attempts, succeeded } = totals;
   const overdue = queue.oldest_due_seconds;
-  if (events + attempts + queue.pending + lost === 0) return null;
+  const missed = missedBy(standings);
+  const missing = standings.filter((one) => (one.missed ?? 0) > 0);
+  if (events + attempts + queue.pending + failed === 0) return null;
+  const nbsp = (words: string) => words.replaceAll(" ", "\u00a0");
+  const late =
+    overdue >= OVERDUE_SECONDS && clock?.status !== "advancing" ? `; the oldest is ${duration(overdue)} overdue` : "";
   return (
     <dl class="figures">
       <Figure
@@ -196,24 +206,39 @@ function Figures(props: Statistics & { /** The states of pending deliveries. */ 
         value={count(events)}
         href={hrefOf("events", "", { created_after: minutes[0]?.at ?? "" })}
       />
-      <Figure label={attempts === 1 ? "attempt" : "attempts"} value={count(attempts)} />
-      <Figure label="succeeded" value={percent(succeeded, attempts)} />
       <Figure
-        label={`median response time${totals.latency_p95_ms === null ? "" : `, p95\u00a0${about(totals.latency_p95_ms).replaceAll(" ", "\u00a0")}`}`}
-        value={about(totals.latency_p50_ms)}
+        label={attempts === 0 ? "attempts" : `of ${counted(attempts, "attempt")} succeeded`}
+        value={attempts === 0 ? "0" : percent(succeeded, attempts)}
       />
       <Figure
-        isNow
-        label={`${queue.pending === 1 ? "delivery" : "deliveries"} ${pending.join(" or ") || "retrying"} now${overdue >= OVERDUE_SECONDS && clock?.status !== "advancing" ? `; the oldest is ${duration(overdue)} overdue` : ""}`}
-        value={count(queue.pending)}
-        href={hrefOf("deliveries", "", { status: "pending" })}
+        label={`p95 response time${totals.latency_p50_ms === null ? "" : `, median\u00a0${nbsp(about(totals.latency_p50_ms))}`}`}
+        value={about(totals.latency_p95_ms)}
       />
-      {lost > 0 && (
+      {pendingStates(standings).map(({ state, number }) => (
+        <Figure
+          key={state}
+          isNow
+          label={`${number === 1 ? "delivery" : "deliveries"} ${state}${state === "held" ? " for a disabled endpoint" : ` now${late}`}`}
+          value={count(number)}
+          href={hrefOf("deliveries", "", { status: "pending" })}
+        />
+      ))}
+      {failed > 0 && (
         <Figure
           isNow
-          label={lost === 1 ? "failed delivery now" : "failed deliveries now"}
-          value={`${count(lost)}${lost === LIMITS.maxCountedFailed ? "+" : ""}`}
+          label={failed === 1 ? "failed delivery" : "failed deliveries"}
+          value={`${count(failed)}${failed === LIMITS.maxCountedFailed ? "+" : ""}`}
           href={hrefOf("deliveries", "", { status: "failed" })}
+        />
+      )}
+      {missed > 0 && (
+        <Figure
+          isNow
+          label={missed === 1 ? "missed event" : "missed events"}
+          value={count(missed)}
+          href={
+            missing.length === 1 ? hrefOf("events", "", { missed_by: missing[0]!.endpoint!.id }) : hrefOf("endpoints")
+          }
         />
       )}
     </dl>

@@ -93,7 +93,7 @@ describe("service webhooks verify", () => {
   ])("rejects %s, and reports the rule", async (_name, wrong, code) => {
     const { exitCode, stdout, stderr } = await verify(wrong);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain(`Rule: ${code}\n`);
+    expect(stderr).toMatch(new RegExp(`^[A-Z].*\\.\\nRule: ${code}\\n`, "m"));
     expect(JSON.parse((await verify(wrong, "--json")).stderr)).toMatchObject({ code });
   });
 

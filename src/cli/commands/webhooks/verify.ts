@@ -172,7 +172,21 @@ function headerMissing(cause: SignatureError, headers: DeliveryHeaders, { name, 
   });
 }
 
-function verificationFailed(error: SignatureError, other?: OtherMatch, advice = other?.fix): UserError {
+/** What to do if nothing else is known. */
+function adviceOn(code: string): string | undefined {
+  if (code === "timestamp_too_old" || code === "timestamp_in_future") {
+    return "To verify a stored delivery, pass its timestamp with --now, or a larger --tolerance.";
+  }
+  return /^(?:header|signature|timestamp)_(?!mismatch)/.test(code)
+    ? "Pass the header exactly as the receiver got it."
+    : undefined;
+}
+
+function verificationFailed(
+  error: SignatureError,
+  other?: OtherMatch,
+  advice = other?.fix ?? adviceOn(error.code),
+): UserError {
   const rule = `Rule: ${error.code}`;
   return new UserError(
     `Verification failed: ${other === undefined ? error.message : `the signature matches ${other.matches}`}`,

@@ -390,14 +390,10 @@ function nothingHappened(endpoint: WebhookEndpoint, time: TimeFormat): Finding {
 
 /** Returns what shows whether an endpoint works that got nothing, although nothing is wrong. */
 function testOf({ id, events, livemode }: WebhookEndpoint): Pick<Finding, "action" | "fix"> {
-  const type = events.flatMap(typesOfSubscription).find((name) => !isOfEndpoint(name));
-  return livemode || type === undefined
-    ? {
-        action: `${NOTHING_TO_REPAIR}. To test the endpoint, send a ping`,
-        fix: shellCommand`service endpoints ping ${id}`,
-      }
-    : {
-        action: `${NOTHING_TO_REPAIR}. To test the endpoint, trigger an event that it subscribes to`,
-        fix: shellCommand`service trigger ${type}`,
-      };
+  const type = livemode ? undefined : events.flatMap(typesOfSubscription).find((name) => !isOfEndpoint(name));
+  const how = type === undefined ? "send a ping" : "trigger an event that it subscribes to";
+  return {
+    action: `${NOTHING_TO_REPAIR}. To test the endpoint, ${how}`,
+    fix: type === undefined ? shellCommand`service endpoints ping ${id}` : shellCommand`service trigger ${type}`,
+  };
 }

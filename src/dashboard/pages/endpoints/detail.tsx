@@ -32,9 +32,7 @@ import { NotDelivered } from "../overview/failures.tsx";
 import { Remedy } from "../remedy.tsx";
 import { ResourceForm } from "../resource-form.tsx";
 import { DeleteEndpoint } from "./delete.tsx";
-import { EndpointDialog } from "./dialogs.tsx";
-import { Dialog, ShownOnce } from "../../components/dialog.tsx";
-import { Field, Form } from "../../components/form.tsx";
+import { EndpointDialog, RotateSecret } from "./dialogs.tsx";
 
 /** Returns true if the secret should be rotated. */
 export function isOldSecret({ secret_created: created }: WebhookEndpoint): boolean {
@@ -327,50 +325,5 @@ function SecretNotice({ endpoint }: { endpoint: WebhookEndpoint }) {
       <strong>The signing secret is older than {LIMITS.secretAgeDays} days.</strong> Rotate it; both secrets sign during
       the overlap.
     </p>
-  );
-}
-
-const OVERLAPS = [
-  ["0", "None: the old secret stops signing at once"],
-  ["3600", "1 hour"],
-  ["86400", "1 day"],
-  ["259200", "3 days"],
-  ["604800", "7 days"],
-] as const;
-
-/** Replaces the secret; during the overlap the old one signs too. */
-function RotateSecret({ path, onClose }: { path: string; onClose: () => void }) {
-  const call = useCall();
-  const [overlap, setOverlap] = useState("86400");
-  const [secret, setSecret] = useState<string>();
-  if (secret !== undefined) {
-    return <ShownOnce title="The new signing secret" secret={secret} what="the new signing secret" onClose={onClose} />;
-  }
-  return (
-    <Dialog title="Rotate the signing secret" onClose={onClose}>
-      <p>
-        During the overlap every delivery is signed with both secrets, so that you can deploy the new one without a gap.
-      </p>
-      <Form
-        submit="Rotate secret"
-        fields={["overlap_seconds"]}
-        onCancel={onClose}
-        run={async () => {
-          const body = { overlap_seconds: Number(overlap) };
-          setSecret((await call<WebhookEndpoint>("POST", `${path}/rotate_secret`, body)).secret ?? "");
-        }}
-      >
-        {(error) => (
-          <Field
-            label="Overlap"
-            name="overlap_seconds"
-            value={overlap}
-            onInput={setOverlap}
-            error={error}
-            options={OVERLAPS}
-          />
-        )}
-      </Form>
-    </Dialog>
   );
 }

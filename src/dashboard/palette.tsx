@@ -132,7 +132,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             note: late,
             icon: "deliveries",
             aliases: "undelivered failures retrying",
-            run: () => go(hrefOf("deliveries", "", { status: / failed/.test(late) ? "failed" : "pending" })),
+            run: () => go(hrefOf("deliveries", "", { status: "undelivered" })),
           } satisfies Command,
         ]),
     ...kindsWith("fields").map((kind): Command => ({

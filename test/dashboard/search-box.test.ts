@@ -77,7 +77,7 @@ it("one search box finds objects, pages by other names, the page's actions, and 
   await expect.poll(() => first.textContent()).toBe("Show failed deliveries");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
-  await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
+  await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("undelivered");
   for (const [text, command] of [
     ["+1 d", "Advance the clock 1 day"],
     ["503", "Deliveries: code:503"],

@@ -79,7 +79,7 @@ describe("the screen of service dev", () => {
     expect(stdout).not.toContain("service why");
     screen.type("w");
     await screen.shows("│ Cause: Your application crashed while it handled the event");
-    await screen.shows("hint The app exited with code 3: press r in");
+    await screen.shows("│ The app exited with code 3: press r in `service dev` to restart");
     await screen.shows("next attempt once the app runs");
     screen.type("r");
     await screen.shows("1 forwarded");

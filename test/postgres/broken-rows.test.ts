@@ -223,14 +223,14 @@ it("retention removes the old events of all environments except the one for whic
   }
   const [first, last] = environments.map(({ environment }) => environment);
   await reject("DELETE", "events", `OLD.environment = ${first}`);
-  clock.passMinute();
   const left = async () => {
+    clock.passMinute();
     const found = await sql("SELECT environment FROM events WHERE id < $1", [lowestIdAt("event", OLD + 10)]);
     return found.map(({ environment }) => environment);
   };
   await expect.poll(left).toEqual([first]);
   expect(last).not.toBe(first);
-  await expect.poll(() => failures("retention")).toBe(1);
+  await expect.poll(() => failures("retention")).toBeGreaterThan(0);
 });
 
 it("retention removes other unfinished snapshots if one cannot be removed", async () => {
@@ -243,10 +243,13 @@ it("retention removes other unfinished snapshots if one cannot be removed", asyn
   );
   await reject("UPDATE", "environments", `OLD.id = ${broken}`);
   const before = await failures("retention");
-  clock.passMinute();
-  const left = async () => await sql("SELECT id FROM environments WHERE name LIKE 'unfinished %'");
+  // A minute begins no run while one is in progress.
+  const left = async () => {
+    clock.passMinute();
+    return await sql("SELECT id FROM environments WHERE name LIKE 'unfinished %'");
+  };
   await expect.poll(left).toEqual([{ id: broken }]);
-  await expect.poll(() => failures("retention")).toBe(before + 1);
+  await expect.poll(() => failures("retention")).toBeGreaterThan(before);
 });
 
 it("a leaked key that cannot be revoked is an error, and the other reported keys are revoked", async () => {

@@ -66,7 +66,9 @@ export function openScreen(program: string, args: readonly string[], options: Sc
   const ended = new Promise<number>((resolve) => {
     pty.onExit(({ exitCode }) => {
       isOver = true;
-      resolve(exitCode);
+      // The terminal parses later what it is given.
+      terminal.write(output.slice(shown), () => resolve(exitCode));
+      shown = output.length;
     });
   });
   onTestFinished(async () => {

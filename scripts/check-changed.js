@@ -1,4 +1,4 @@
-// `npm run check:changed [COMMIT]`: checks the format, lint and types of what differs from a commit (default: from where
+// `npm run check:changed [COMMIT]`: checks the format, style, lint and types of what differs from a commit (default: from where
 // the branch left origin/main), and runs the tests of the mirrored folders that have the name of a changed file or of its
 // folder. After a change of the tables of resources and types of fields, it runs those that concern every resource, too.
 import { execFileSync, spawnSync } from "node:child_process";
@@ -26,6 +26,7 @@ const programs = "node_modules/.bin";
 const checks = [
   present.length > 0 && [join(programs, "oxfmt"), "--check", "--no-error-on-unmatched-pattern", ...present],
   sources.length > 0 && [join(programs, "oxlint"), "--deny-warnings", "--type-aware", ...sources],
+  ["npm", "run", "--silent", "style"],
   ["npm", "run", "--silent", "types"],
   tests.size > 0 && ["npm", "run", "--silent", "build"],
   tests.size > 0 && [join(programs, "vitest"), "run", ...tests],

@@ -43,7 +43,6 @@ export interface CommandDefinition {
 
 type Run = (context: Context, ...given: never[]) => unknown;
 
-/** A positional argument. */
 export interface Operand {
   /** As help shows it: `<id>`, `[path]` or `[words...]`. */
   arg: string;

@@ -83,7 +83,6 @@ export class Context {
     return new Context(io, globals, output);
   }
 
-  /** Returns this context with other flags. */
   withGlobals(globals: GlobalOptions): Context {
     return new Context(this.#io, globals, this.output);
   }

@@ -40,7 +40,6 @@ export class EnvironmentClock {
     this.#context = context;
   }
 
-  /** The environment's time in Unix milliseconds. */
   now(): number {
     return this.#context.now() + this.#aheadMs;
   }

@@ -102,7 +102,6 @@ function matching(choices: readonly string[], typed: string): string[] {
   return choices.filter((choice) => words.every((word) => choice.toLowerCase().includes(word)));
 }
 
-/** What every kind of question has. */
 interface Shared {
   message: string;
   theme: { prefix: { done: string } };

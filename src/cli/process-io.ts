@@ -74,7 +74,7 @@ export function withCommandName(text: string, name: string, commands: readonly s
 }
 
 const API_COMMANDS = [...kindsWith("command").map((kind) => RESOURCES[kind].command.name), "logs", "why", "whoami"];
-/** One of them at the end of a line, where advice has them. */
+/** Matches one of them at the end of a line, where advice has them. */
 const ADVISED = new RegExp(
   String.raw`\bservice (?:${API_COMMANDS.join("|")})\b[^\n\u001B\`]*(?<!\.)(?=(?:\u001B\[[\d;]*m)*$)`,
   "gm",

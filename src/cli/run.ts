@@ -177,7 +177,7 @@ function splitAtProgram(
   return at < 0 || !runsProgram ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
 }
 
-/** Only on a terminal, and never from a script. */
+/** Shows that there is a newer version, on a terminal only: a script reads standard error, too. */
 async function showUpdateNotice(context: Context): Promise<void> {
   const { env, output, stderr } = context;
   if (!stderr.isTTY || output.json || output.quiet || env["CI"]) return;

@@ -10,7 +10,7 @@ import { type RawResponse, createTransport } from "./transport.ts";
 import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 
 export interface ClientOptions {
-  /** From `parseBaseUrl`. */
+  /** The platform's URL, from `parseBaseUrl`. */
   baseUrl: URL;
   /** An API key or a source of access tokens; sent only to the origin of the base URL. */
   credential: string | CredentialSource | undefined;
@@ -27,7 +27,6 @@ export interface ClientOptions {
   random: () => number;
   /** Returns a new value for `Idempotency-Key`. */
   uuid: () => string;
-  /** Called before each retry. */
   onRetry?: (retry: { reason: string; milliseconds: number; rateLimit: number | undefined }) => void;
   /** Called with each attempt, without credentials and bodies. */
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
@@ -48,9 +47,9 @@ export interface ApiRequest {
   /** Path below the base URL, encoded with `apiPath`; may contain a query. */
   path: string;
   query?: Readonly<Record<string, QueryValue>>;
-  /** Sent as JSON; a string is sent as it is. */
+  /** The body, sent as JSON; a string is sent as it is. */
   body?: unknown;
-  /** For POST (default: a random one). */
+  /** The key of a POST (default: a random one). */
   idempotencyKey?: string | undefined;
   /** Accepts responses of any shape, for requests written by the user. */
   anyShape?: boolean;
@@ -69,7 +68,6 @@ interface ApiResponse<Body> {
   text: string;
 }
 
-/** Sends requests to one platform with one credential. */
 export interface Client {
   readonly baseUrl: URL;
   request<Body>(request: ApiRequest): Promise<ApiResponse<Body>>;

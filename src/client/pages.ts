@@ -53,7 +53,6 @@ export async function allItems<Item>(
 /** The order of IDs differs from that of commits by at most this much, unless a clock was set back. */
 const DISORDER_MILLISECONDS = 60_000;
 
-/** Returns the ID of the newest event. */
 export async function newestEventId(client: Client): Promise<string | undefined> {
   for await (const { id } of listItems<ListedEvent>(client, "/v1/events", { max: 1 })) return id;
   return undefined;

@@ -25,7 +25,6 @@ const CREDENTIAL_PATTERN = new RegExp(
   `^(${Object.keys(CREDENTIAL_PREFIXES).join("|")})[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`,
 );
 
-/** Facts that the text of a credential states. */
 interface ParsedCredential {
   prefix: CredentialPrefix;
   kind: CredentialKind;

@@ -12,7 +12,6 @@ interface ErrorGuide {
   example: { detail: string } & Partial<Problem>;
 }
 
-/** A guide for every code in `errors.ts`. */
 export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
   // Requests
   invalid_request: {

@@ -146,7 +146,7 @@ export const FIELD_TYPES = {
     placeholder: "value",
   },
   list: { schema: { type: "array" }, stored: "json" },
-  /** Text by name, which updates merge. */
+  /** Texts by name, which updates merge. */
   map: { schema: { type: "object" }, stored: "json", input: "map" },
 } as const satisfies Readonly<Record<string, FieldType>>;
 

@@ -42,7 +42,7 @@ export interface SentEvent {
   seq: number;
   id: string;
   type: string;
-  /** Only on a replayed event: the ID to pass as `after` once everything up to here is acknowledged. */
+  /** The ID to pass as `after` once everything up to here is acknowledged; on a replayed event only. */
   cursor?: string;
   body: string;
 }

@@ -54,7 +54,6 @@ import {
 } from "./schemas/webhook-endpoint.ts";
 import type { Scope } from "./scopes.ts";
 
-/** One operation of the API. */
 export interface Operation extends Entry {
   /** Unique, as in the OpenAPI document. */
   name: string;
@@ -102,7 +101,7 @@ interface Entry {
   sends?: object;
   /** What the example of the response has after this operation, besides the values of the request. */
   returns?: object;
-  /** The same for the 202. */
+  /** The same for the response 202. */
   returnsAccepted?: object;
   /** The command for the samples of the API reference, if it cannot be derived; null if there is none. */
   command?: string | null;

@@ -43,7 +43,6 @@ export function isPage(body: string): boolean {
   return PAGE.test(body);
 }
 
-/** What an error response suggests. */
 export type Rejection = ReturnType<typeof rejectionOf>;
 
 /** Returns what an error response suggests: `service listen`, `webhooks send` and `service why` judge it alike. */

@@ -20,7 +20,6 @@ const BY_PLURAL = new Map<string, Resource>(
   kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, resourceOf(kind)]),
 );
 
-/** What some scopes of a resource permit. */
 export interface Permission {
   /** `see and change customers` */
   words: string;

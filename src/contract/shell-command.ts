@@ -9,7 +9,6 @@ export function shellCommand(texts: TemplateStringsArray, ...values: readonly (s
   return String.raw({ raw: texts }, ...values.map((value) => [value].flat().map(shellWord).join(" ")));
 }
 
-/** Returns text as one word of a shell command. */
 export function shellWord(text: string): string {
   return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -8,7 +8,6 @@ export function grouped(value: number): string {
   return String(value).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** Returns text that begins with a capital letter. */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -8,7 +8,6 @@ import { parseUrl } from "./parse-url.ts";
  */
 export const CONNECT_ATTEMPT_MS = 2500;
 
-/** The addresses of `localhost`. */
 export const LOOPBACK = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },

@@ -3,7 +3,7 @@ import { type Clock, SUSPENDED_MS } from "./clock.ts";
 import { InvalidResponseError, type ResponseHeaders, ResponseParser, type ResponseParts } from "./response-parser.ts";
 
 export interface PosterOptions {
-  /** (default: `POST`). */
+  /** The method (default: `POST`). */
   method?: "GET" | "POST";
   /** Opens a connection to the origin of a URL. */
   connect: (url: URL) => Socket;
@@ -62,7 +62,7 @@ export class Poster {
    * are old, and would keep what they refer to alive until the next full garbage collection.
    */
   readonly #lines = new Set<Line>();
-  /** By origin, oldest first. */
+  /** Idle connections by origin, oldest first. */
   readonly #idle = new Map<string, Line[]>();
   #cancelDeadline: (() => void) | undefined;
   #cancelSweep: (() => void) | undefined;
@@ -165,7 +165,6 @@ export class Poster {
   }
 }
 
-/** One POST and its response. */
 class Exchange implements ResponseReader {
   readonly connection: PostConnection;
   readonly startedAt: number;

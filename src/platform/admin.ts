@@ -14,7 +14,6 @@ import { NotServingError } from "./errors.ts";
 
 export const SIGN_IN_LINKS_PATH = "/admin/sign_in_links";
 
-/** The response with a new link. */
 export interface SignInLink {
   sign_in_url: string;
   /** The user whom the link signs in. */

@@ -213,7 +213,7 @@ async function closeServer(app: FastifyInstance): Promise<void> {
   clearTimeout(cut);
 }
 
-/** For the database, logs, name servers and Node itself. */
+/** File descriptors for the database, logs, name servers and Node itself. */
 const RESERVED = 40;
 
 /**

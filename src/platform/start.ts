@@ -13,7 +13,6 @@ import { systemClock, systemRandom } from "./ports.ts";
 export type { PlatformSettings } from "./settings.ts";
 
 export interface Platform {
-  /** The public URL of the API. */
   baseUrl: string;
   /** The address that this process listens on. */
   listenUrl: string;

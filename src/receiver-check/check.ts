@@ -25,7 +25,6 @@ export type Level = "required" | "advisory";
  */
 export type Status = "passed" | "failed" | "skipped" | "not_applicable";
 
-/** The result of one check. */
 export interface Finding {
   status: Status;
   sent: string;
@@ -120,7 +119,6 @@ function statusesOf(variants: readonly Variant[]): string {
   return `${statuses} in ${formatDuration(Math.max(...variants.map(({ response }) => response.milliseconds)))}`;
 }
 
-/** Counts checks by status. */
 export function countsOf(checks: readonly { status: Status }[]): Record<Status, number> {
   const counts = { passed: 0, failed: 0, skipped: 0, not_applicable: 0 };
   for (const { status } of checks) counts[status] += 1;

@@ -74,7 +74,7 @@ interface Outgoing {
 }
 
 const EXCERPT_LENGTH = 200;
-/** In a page, such as the error page of a framework. */
+/** Stack frames in a page, such as the error page of a framework. */
 const STACK_FRAMES = /\s+at (?:[^\s()]+ ){0,4}\(?\S+:\d+:\d+\)?/g;
 const MARKUP = /<(title|style|script)[^]*?<\/\1>|<[^>]*>|&nbsp;/gi;
 

@@ -202,5 +202,5 @@ function githubIssue(at: number) {
   };
 }
 
-/** Without milliseconds. */
+/** Returns a time without milliseconds. */
 const isoTime = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;

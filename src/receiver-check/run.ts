@@ -49,11 +49,9 @@ export interface RunOptions extends SubjectOptions {
   rejectedFix: string | undefined;
   /** Called while the first delivery is awaited, with each response that differs from the one before. */
   onWaiting?: ((seen: string) => void) | undefined;
-  /** Called after each check. */
   onResult: (result: CheckResult) => void;
 }
 
-/** Number of results of a run. */
 export const CHECK_COUNT = checksOf({ scheme: SCHEMES.service, template: undefined }).length + 2;
 
 /** Timeout for a receiver that was fast at first. The provider's own is that of one check only. */

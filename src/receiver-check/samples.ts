@@ -7,7 +7,6 @@ import { replaceTokens } from "../contract/rewrite-json.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 import { type Scheme, SCHEMES } from "../webhooks/schemes.ts";
 
-/** The contents of one delivery. */
 export interface Sample {
   id: string;
   /** JSON as text, or any bytes. */

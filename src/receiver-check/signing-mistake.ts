@@ -78,7 +78,7 @@ function capitalized(header: string): string {
   return header.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
-/** The same, for mistakes of reading a body like this one. */
+/** Finds, as above, mistakes of reading a body like this one. */
 export async function bodyMistake(subject: Subject, body: string): Promise<string | undefined> {
   const others = misreadings(body).filter(({ text }) => text !== body);
   for (const { text, fix } of others) {

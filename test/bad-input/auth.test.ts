@@ -58,7 +58,7 @@ describe("a credential", () => {
   });
 });
 
-it("rejects a repeated Service-Version header", async () => {
+it("the API rejects a repeated Service-Version header", async () => {
   const twice = ["Service-Version: 2026-11-01", "Service-Version: 2026-11-01"];
   expect(codeOf(await get(`Authorization: Bearer ${key}`, ...twice))).toEqual([400, "invalid_header"]);
 });

@@ -102,7 +102,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
   },
 );
 
-it("suggests removing an empty settings file", async () => {
+it("a command suggests removing an empty settings file", async () => {
   const directory = createConfigDir();
   writeFileSync(join(directory, "config.json"), "");
   const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_CONFIG_DIR: directory } });

@@ -54,7 +54,7 @@ describe("rejects JSON that the policy forbids", () => {
   });
 });
 
-it("has no duplicate cases", () => {
+it("the list of grammar cases has no duplicate cases", () => {
   for (const lists of [
     Object.values(INVALID),
     Object.values(VALID),

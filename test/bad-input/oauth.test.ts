@@ -61,7 +61,7 @@ it.each([
   "client_id=app_service_cli&client_id=app_service_cli",
   "a".repeat(7000),
   "%zz",
-])("shows an inert error page for /oauth/authorize?%s", async (query) => {
+])("the server shows an inert error page for /oauth/authorize?%s", async (query) => {
   const response = await fetch(`${platform.baseUrl}/oauth/authorize?${query}`, { redirect: "manual" });
   const page = await response.text();
   expect(response.status).toBe(400);

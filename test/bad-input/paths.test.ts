@@ -103,7 +103,7 @@ describe("a cursor", () => {
   });
 });
 
-it("returns the text of a path or query as JSON data, never as markup", async () => {
+it("the API returns the text of a path or query as JSON data, never as markup", async () => {
   for (const path of ["/v1/<script>", "/v1/customers/<script>", "/v1/customers?<script>=1"]) {
     const response = await sendRaw(
       platform.baseUrl,

@@ -225,7 +225,7 @@ describe("the master key", () => {
   });
 });
 
-it("rejects an untrusted source of leak report keys", async () => {
+it("serve rejects an untrusted source of leak report keys", async () => {
   for (const source of ["http://keys.example.com/", "ftp://keys.example.com/"]) {
     await expectError(["--ephemeral", "--leak-keys", source], "https URL", 2);
   }

@@ -16,7 +16,7 @@ async function leave(unfinished: string): Promise<string> {
   return received;
 }
 
-it("closes incomplete requests, sooner if the headers are incomplete", { timeout: 60_000 }, async () => {
+it("the platform closes incomplete requests, sooner if the headers are incomplete", { timeout: 60_000 }, async () => {
   const head = `POST /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.apiKey}\r\n`;
   const json = `${head}Content-Type: application/json\r\n`;
   let areBodiesOpen = true;
@@ -38,7 +38,7 @@ it.each([
     "a rejected upgrade",
     "GET /v1/listen HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
   ],
-])("closes the socket of a client that never closes its own side after %s", async (_what, text) => {
+])("the platform closes the socket of a client that never closes its own side after %s", async (_what, text) => {
   const { hostname, port } = new URL(platform.baseUrl);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
   socket.on("error", () => {});

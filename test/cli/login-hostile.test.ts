@@ -177,7 +177,7 @@ describe("a device authorization", () => {
   });
 });
 
-it("shows the server's instructions without characters that redraw the terminal", async () => {
+it("login shows the server's instructions without characters that redraw the terminal", async () => {
   const path = "/device?\u001b[2J\u009b\u202e";
   const uri = proxy.url + path;
   proxy.intercept(
@@ -217,7 +217,7 @@ describe("a settings file", () => {
   });
 });
 
-it("sends tokens only to the origin that issued them", async () => {
+it("login sends tokens only to the origin that issued them", async () => {
   await signIn(on.platform, on.user, dir);
   const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
     env: { SERVICE_CONFIG_DIR: dir },

@@ -180,7 +180,7 @@ async function authorizationUrl(terminal: TerminalSession): Promise<string> {
 
 const ARROW_DOWN = "\u001b[B";
 
-it("asks for the environment on a terminal", async () => {
+it("login asks for the environment on a terminal", async () => {
   const terminal = runInTerminal(["login", "--no-browser"], {
     env: loginEnv(on.platform, createConfigDir()),
     columns: 400,
@@ -196,7 +196,7 @@ it("asks for the environment on a terminal", async () => {
   expect(terminal.text()).toMatch(/✓ Signed in to .* \(live\)/);
 });
 
-it("does not print tokens, code and verifier with --debug", async () => {
+it("login does not print tokens, code and verifier with --debug", async () => {
   const dir = createConfigDir();
   const login = await begin(["--debug"], dir);
   const respond = await decide(on.user, login.announcement.authorization_url!, "approve");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ProcessGroup } from "../../src/cli/process/process-group.ts";
 
-it("stops a process on Windows through its IPC channel, because signals are missing there", async () => {
+it("a process group stops a process on Windows through its IPC channel, because signals are missing there", async () => {
   const script = `process.once("disconnect", () => { console.log("stopped"); process.exit(3); }); process.send("ready")`;
   const group = new ProcessGroup(process.execPath, ["-e", script], {
     platform: "win32",

@@ -114,7 +114,7 @@ describe("service serve on a terminal", () => {
   });
 });
 
-it("logs an error with its cause and stack, without properties that libraries add", () => {
+it("serve logs an error with its cause and stack, without properties that libraries add", () => {
   const written: string[] = [];
   const log = createJsonLog("info", (line) => written.push(line));
   const cause = Object.assign(new Error(`refused ${KEY}`), { headers: { authorization: "Bearer x" } });

@@ -84,7 +84,9 @@ describe("the table of resources", () => {
     const inputs = inputFieldsOf(kind);
     const names = Object.keys(shown.properties);
     if (!custom) expect(names).toEqual(["id", "object", ...Object.keys(fields), "livemode", "created"]);
-    expect("metadata" in fields).toBe(!custom);
+    expect("metadata" in fields, `${kind}: give the resource metadata, which all without custom code have`).toBe(
+      !custom,
+    );
     expect(shown.properties["status"]?.enum ?? []).toEqual(Object.keys(statuses));
     expect(Object.keys(created.properties)).toEqual(inputs.map(([name]) => name));
     expect(created.required ?? []).toEqual(inputs.filter(([, { required }]) => required).map(([name]) => name));

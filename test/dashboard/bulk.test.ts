@@ -23,7 +23,7 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-it("retries the failed deliveries of an endpoint after showing their number", async () => {
+it("a dialog retries the failed deliveries of an endpoint after showing their number", async () => {
   status = 500;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/hook`, events: ["order.*"] }))
@@ -64,7 +64,7 @@ it("retries the failed deliveries of an endpoint after showing their number", as
   await page.getByText("No matching deliveries").waitFor();
 });
 
-it("shows that the count failed until another range is chosen", async () => {
+it("a dialog shows that the count failed until another range is chosen", async () => {
   const { page } = board;
   await board.menu("Deliveries");
   await page.route("**/v1/statistics?*", (route) => route.abort());
@@ -80,7 +80,7 @@ it("shows that the count failed until another range is chosen", async () => {
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });
 
-it("resends everything that an endpoint missed since it began to fail, including pending retries", async () => {
+it("a dialog resends everything that an endpoint missed since it began to fail, including pending retries", async () => {
   status = 503;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/since`, events: ["order.*"] }))
@@ -117,7 +117,7 @@ it("resends everything that an endpoint missed since it began to fail, including
   await expect.poll(() => row.getByText("Failing since").count()).toBe(0);
 });
 
-it("retries the deliveries in the list, and describes them", async () => {
+it("the page of deliveries retries the deliveries in the list, and describes them", async () => {
   status = 500;
   const { page, api } = board;
   const { id } = (
@@ -157,7 +157,7 @@ it("retries the deliveries in the list, and describes them", async () => {
   await close();
 });
 
-it("shows the deliveries that are being retried, wherever they are counted", async () => {
+it("the dashboard shows the deliveries that are being retried, wherever they are counted", async () => {
   status = 500;
   const { page, api } = board;
   const url = `${receiver.url}/crm`;
@@ -188,7 +188,7 @@ it("shows the deliveries that are being retried, wherever they are counted", asy
   await page.getByText("No matching deliveries").waitFor();
 });
 
-it("says that nothing was sent to an endpoint that is disabled", async () => {
+it("the dashboard says that nothing was sent to an endpoint that is disabled", async () => {
   status = 410;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/left`, events: ["order.*"] }))
@@ -205,7 +205,7 @@ it("says that nothing was sent to an endpoint that is disabled", async () => {
   status = 200;
 });
 
-it("shows all deliveries of an endpoint of which none waits or failed", async () => {
+it("the dashboard shows all deliveries of an endpoint of which none waits or failed", async () => {
   status = 200;
   const { page, api } = board;
   const url = `${receiver.url}/paid`;
@@ -219,7 +219,7 @@ it("shows all deliveries of an endpoint of which none waits or failed", async ()
   await page.getByRole("row").filter({ hasText: "payment.created" }).getByText("delivered").waitFor();
 });
 
-it("enables an endpoint, and replays the events that it missed while it was disabled", async () => {
+it("a dialog enables an endpoint, and replays the events that it missed while it was disabled", async () => {
   const { page, api } = board;
   const subscriptions = ["order.*", "order.created"];
   const url = `${receiver.url}/gone`;
@@ -261,7 +261,7 @@ it("enables an endpoint, and replays the events that it missed while it was disa
   await expect.poll(async () => (await succeeded()).length).toBe(8);
 });
 
-it("shows the progress of a running operation, and stops it", async () => {
+it("a dialog shows the progress of a running operation, and stops it", async () => {
   // The workers are stopped, so that the operation stays in progress.
   const idle = await openBoard({ role: "api" });
   const { page, api } = idle;
@@ -279,7 +279,7 @@ it("shows the progress of a running operation, and stops it", async () => {
   expect(idle.complaints).toEqual([]);
 });
 
-it("counts again if the clock is advanced while the dialog is open", async () => {
+it("a dialog counts again if the clock is advanced while the dialog is open", async () => {
   status = 503;
   const { page, api } = board;
   const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/clock`, events: ["payment.*"] }))
@@ -296,7 +296,7 @@ it("counts again if the clock is advanced while the dialog is open", async () =>
   await dialog.getByRole("button", { name: "Cancel" }).click();
 });
 
-it("names the cause of each endpoint after a retry to several, unless they share it", async () => {
+it("a dialog names the cause of each endpoint after a retry to several, unless they share it", async () => {
   const { page, api } = board;
   // No other endpoint has something to retry.
   const { data: others } = (await api("GET", "/v1/webhook_endpoints?limit=100")).body;

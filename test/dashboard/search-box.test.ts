@@ -153,7 +153,7 @@ it("the search box finds the beginning of an ID and the documentation, but no pa
   await page.keyboard.press("Escape");
 });
 
-it("keeps the keys that are typed before the search box is there, and Enter waits for what they find", async () => {
+it("the dashboard keeps the keys that are typed before the search box is there, and Enter waits for what they find", async () => {
   const { page } = board;
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -198,7 +198,7 @@ it("an event shows the listener that it was sent to, also after the listener's e
   await page.getByText(/the listener disconnected at .+, before the next attempt/).waitFor();
 });
 
-it("does not move what is shown when the rest of a page becomes known", async () => {
+it("the dashboard does not move what is shown when the rest of a page becomes known", async () => {
   const { page, api } = board;
   isBroken = true;
   for (const name of ["Ledger", "Mailer"]) {

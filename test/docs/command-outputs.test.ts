@@ -25,7 +25,7 @@ const EVENT = {
   request: { id: null },
 };
 
-it("shows in docs/commands.md what the commands print", { timeout: 400_000 }, async () => {
+it("docs/commands.md shows what the commands print", { timeout: 400_000 }, async () => {
   const platform = await servePlatform();
   onTestFinished(() => void platform.stop());
   const receiver = await startReceiver();

@@ -45,12 +45,12 @@ async function picture(path: string, name: string): Promise<void> {
   }
 }
 
-it("takes a screenshot of every empty page", async () => {
+it("the browser takes a screenshot of every empty page", async () => {
   await picture("live", "empty-overview");
   for (const list of LISTS) await picture(`live/${list}`, `empty-${list}`);
 });
 
-it("takes a screenshot of every page with data", async () => {
+it("the browser takes a screenshot of every page with data", async () => {
   const { api, page } = board;
   const create = async (path: string, body: object = {}): Promise<{ id: string }> => {
     const response = await api("POST", `/v1/${path}`, body);

@@ -110,7 +110,7 @@ it(`a platform within ${MEMORY_MB} MB attempts large events to 100 endpoints tha
   await subject.node.kill();
 });
 
-it("attempts hanging deliveries less often after each kill", async () => {
+it("the platform attempts hanging deliveries less often after each kill", async () => {
   const endpoints = 5;
   const deliveries = EVENTS * endpoints;
   const receiver = await startHangingReceiver();

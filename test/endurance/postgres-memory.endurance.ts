@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-it("accepts 150 MB of orders on PostgreSQL within a heap of 96 MB", async () => {
+it("the platform accepts 150 MB of orders on PostgreSQL within a heap of 96 MB", async () => {
   const api = apiOf(node.baseUrl, node.sandboxKey);
   let created = 0;
   const create = async () => {

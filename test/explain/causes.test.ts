@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { causeOf } from "../../src/explain/causes.ts";
 
-it("names the time limit that the attempt had", () => {
+it("the cause of a timeout names the time limit that the attempt had", () => {
   const receiver = {
     endpoint: "we_1",
     name: "Billing",

@@ -17,7 +17,7 @@ async function reject(): Promise<string> {
   return (await world.api("POST", "/v1/customers", {})).headers.get("request-id")!;
 }
 
-it("explains without an ID what failed last, also while the test clock is ahead", async () => {
+it("why explains without an ID what failed last, also while the test clock is ahead", async () => {
   await world.endpoint("/");
   await reject();
   const { deliveries } = await world.order();
@@ -34,7 +34,7 @@ it("explains without an ID what failed last, also while the test clock is ahead"
   expect(await newest()).toBe(delivery!.id);
 });
 
-it("claims no delay of an event that an advance of the test clock caused", async () => {
+it("why claims no delay of an event that an advance of the test clock caused", async () => {
   const accepting = await startScriptedReceiver();
   const listener = await startListener(world.env, [
     "--forward-to",

@@ -368,7 +368,7 @@ describe("service why for an event", () => {
   });
 });
 
-it("reports that the sandbox was reset after the ID was created", async () => {
+it("why reports that the sandbox was reset after the ID was created", async () => {
   const { event } = await world.order(0);
   await advanceClock(world.api, 3600);
   const { event: later } = await world.order(0);
@@ -384,7 +384,7 @@ it("reports that the sandbox was reset after the ID was created", async () => {
   }
 });
 
-it("suggests commands with --live in live mode", async () => {
+it("why suggests commands with --live in live mode", async () => {
   const live = apiOf(world.platform.baseUrl, world.platform.liveKey);
   const url = "https://no-such-host.invalid/hooks";
   const { body } = await live("POST", "/v1/webhook_endpoints", { url, events: ["order.*"] });

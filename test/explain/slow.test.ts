@@ -29,7 +29,7 @@ async function orders(count: number): Promise<void> {
   for (let made = 0; made < count; made++) await world.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
 }
 
-it("reports the backlog of a receiver that does not respond, for the endpoint and a delivery in the backlog", async () => {
+it("why reports the backlog of a receiver that does not respond, for the endpoint and a delivery in the backlog", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   await orders(IN_FLIGHT + 3);
   await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
@@ -53,7 +53,7 @@ it("reports the backlog of a receiver that does not respond, for the endpoint an
   });
 });
 
-it("reports the share of attempts that timed out, and how many deliveries are waiting", async () => {
+it("why reports the share of attempts that timed out, and how many deliveries are waiting", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   responses = 6;
   await orders(8);
@@ -73,7 +73,7 @@ it("reports the share of attempts that timed out, and how many deliveries are wa
   });
 });
 
-it("reports timeouts although newer deliveries wait for their first attempt", async () => {
+it("why reports timeouts although newer deliveries wait for their first attempt", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   await orders(IN_FLIGHT);
   await expect.poll(() => waiting.length).toBe(IN_FLIGHT);
@@ -90,7 +90,7 @@ it("reports timeouts although newer deliveries wait for their first attempt", as
   });
 });
 
-it("reports that a retry is in progress, not that it is due", async () => {
+it("why reports that a retry is in progress, not that it is due", async () => {
   const endpoint = await world.endpoint("/hook", undefined, "Billing");
   const { event } = await world.order(0);
   const [delivery] = await world.deliveries(`event=${event.id}`);
@@ -104,7 +104,7 @@ it("reports that a retry is in progress, not that it is due", async () => {
   expect(plain(await world.why(delivery!.id)).summary).toBe("Billing responded with 500; attempt 2 is in progress");
 });
 
-it("says that a response which began was not ended", async () => {
+it("why says that a response which began was not ended", async () => {
   const endpoint = await world.endpoint("/slow", undefined, "Billing");
   await orders(1);
   await expect.poll(() => waiting.length).toBe(1);

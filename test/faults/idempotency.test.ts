@@ -104,7 +104,7 @@ async function round(worker: Worker): Promise<void> {
   expect((await worker.platform.api("GET", `/v1/orders/${first.body.id}`)).body).toEqual(first.body);
 }
 
-it(`creates each order once and returns one response although it is killed ${ROUNDS} times between commit and response`, async () => {
+it(`the platform creates each order once and returns one response although it is killed ${ROUNDS} times between commit and response`, async () => {
   let startedCount = 0;
   const began = performance.now();
   await Promise.all(

@@ -62,7 +62,7 @@ it("listen exits when it is stopped without free file descriptors, and counts un
   expect(summaries).toMatchObject([{ received: 1, forwarded: 0, failed: 1 }]);
 });
 
-it("keeps a resend that waits for a file descriptor through a reset of the sandbox, and does not count it as failed", async () => {
+it("listen keeps a resend that waits for a file descriptor through a reset of the sandbox, and does not count it as failed", async () => {
   const platform = await FakePlatform.start();
   const clock = new FakeClock();
   const receiver = await startRelayReceiver((response) => void response.setHeader("Connection", "close").end());

@@ -65,7 +65,7 @@ function expectAllReceived(acknowledged: Set<string>): void {
   expect(receiver.rejections).toEqual([]);
 }
 
-it("loses nothing that was acknowledged when the platform is killed five times", async () => {
+it("nothing that was acknowledged is lost when the platform is killed five times", async () => {
   const database = join(folder, "platform.db");
   const port = await freePort();
   let platform: RunningPlatform = await startPlatformOn(database, port);
@@ -92,7 +92,7 @@ it("loses nothing that was acknowledged when the platform is killed five times",
   await listener.record(({ event }) => event === "restored");
 });
 
-it("loses nothing when listen is killed five times and starts again", async () => {
+it("nothing is lost when listen is killed five times and starts again", async () => {
   const platform = await startKitPlatform();
   cleanups.push(() => platform.close());
   const flags = ["--forward-to", receiver.url, "--since", "10m"];
@@ -116,7 +116,7 @@ it("loses nothing when listen is killed five times and starts again", async () =
   expect(listener.secret).toBe(secret);
 });
 
-it("finishes requests in flight and exits with 0 on SIGTERM", async () => {
+it("the platform finishes requests in flight and exits with 0 on SIGTERM", async () => {
   const platform = await startPlatform();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   const responses = Array.from({ length: 50 }, (_, i) =>

@@ -10,7 +10,7 @@ import { hasPip, pythonWith } from "./support/pip.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const env = hasPip ? pythonWith("pre-commit==4.6.2") : process.env;
 
-it("names this version in .pre-commit-hooks.yaml", () => {
+it(".pre-commit-hooks.yaml names this version", () => {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   expect(readFileSync(join(root, ".pre-commit-hooks.yaml"), "utf8")).toContain(`service-cli@${version} `);
 });

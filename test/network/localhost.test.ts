@@ -59,7 +59,7 @@ describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
   });
 });
 
-it("uses 127.0.0.1 for localhost unless it refuses the connection, however long connecting takes", async () => {
+it("a request uses 127.0.0.1 for localhost unless it refuses the connection, however long connecting takes", async () => {
   const [busy, other] = await withPortOfBoth(async () => {
     const receiver = await startBusyReceiver();
     const respond: Respond = (response) => response.end("another program");

@@ -38,7 +38,7 @@ it.each(["a\r\nx-injected: 1", "a\nx-injected: 1", "a\rx-injected: 1"])(
   },
 );
 
-it("sends every other value of a header as it is", async () => {
+it("the poster sends every other value of a header as it is", async () => {
   expect(await post(["x-note", 'a "quoted" \\ value'])).toMatchObject({ status: 200 });
   expect(received.splice(0)).toMatchObject([{ "x-note": 'a "quoted" \\ value' }]);
 });

@@ -55,7 +55,7 @@ function keptCore(): string {
   );
 }
 
-it("runs the compiled code that an earlier start kept in the cache folder, readable by its user alone", () => {
+it("the command runs the compiled code that an earlier start kept in the cache folder, readable by its user alone", () => {
   expect(firstLine()).toBe(FIRST_LINE);
   expect(statSync(kept).mode & 0o777).toBe(0o700);
   expect(statSync(keptCore()).mode & 0o777).toBe(0o600);
@@ -64,7 +64,7 @@ it("runs the compiled code that an earlier start kept in the cache folder, reada
   expect(firstLine({ NODE_DISABLE_COMPILE_CACHE: "1" })).toBe(CHANGED);
 });
 
-it("compiles again what was kept in part", () => {
+it("the command compiles again what was kept in part", () => {
   firstLine();
   const { size } = statSync(keptCore());
   truncateSync(keptCore(), size / 2);
@@ -73,14 +73,14 @@ it("compiles again what was kept in part", () => {
   expect(statSync(keptCore()).size).toBeGreaterThan(size / 2);
 });
 
-it("does not run compiled code from a folder that others can write to", () => {
+it("the command does not run compiled code from a folder that others can write to", () => {
   firstLine();
   changeProgram();
   chmodSync(kept, 0o777);
   expect(firstLine()).toBe(CHANGED);
 });
 
-it("keeps nothing without a cache folder", () => {
+it("the command keeps nothing without a cache folder", () => {
   const other = join(copy, "other");
   mkdirSync(other);
   expect(firstLine({ HOME: other })).toBe(FIRST_LINE);

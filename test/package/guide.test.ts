@@ -10,10 +10,10 @@ import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NOT_COPIED = new Set(["node_modules", "dist", ".git", "test-results"].map((name) => join(ROOT, name)));
-const TESTS = [...RESOURCE_TESTS, "test/package/refunds.test.ts"];
+const TESTS = [...RESOURCE_TESTS, "test/package/rebates.test.ts"];
 
 /** What the example changes. */
-const CHANGED = ["src/contract", "src/platform/domain", "src/platform/storage", "test/package/refunds.test.ts"];
+const CHANGED = ["src/contract", "src/platform/domain", "src/platform/storage", "test/package/rebates.test.ts"];
 
 let copy: string;
 
@@ -28,13 +28,13 @@ beforeAll(async () => {
   ) as [string, string, string];
   change("src/contract/resources.ts", "\n  event: {", `\n${entry}\n  event: {`);
   const number = MIGRATIONS.length + 1;
-  const file = `${String(number).padStart(3, "0")}-refunds.ts`;
+  const file = `${String(number).padStart(3, "0")}-rebates.ts`;
   write(`src/platform/storage/migrations/${file}`, migration.replace(/number: \d+/, `number: ${number}`));
-  write("src/platform/domain/rules/refund.ts", rule);
-  change("src/platform/domain/rules/index.ts", /^/, 'import { refund } from "./refund.ts";\n');
-  change("src/platform/domain/rules/index.ts", /(\w?) ?\};\n$/, (_end, last) => `${last && `${last},`} refund };\n`);
-  renameSync(join(copy, "test/package/children/refunds.ts"), join(copy, "test/package/refunds.test.ts"));
-  change("test/package/refunds.test.ts", /"\.\.\/\.\.\//g, '"../');
+  write("src/platform/domain/rules/rebate.ts", rule);
+  change("src/platform/domain/rules/index.ts", /^/, 'import { rebate } from "./rebate.ts";\n');
+  change("src/platform/domain/rules/index.ts", /(\w?) ?\};\n$/, (_end, last) => `${last && `${last},`} rebate };\n`);
+  renameSync(join(copy, "test/package/children/rebates.ts"), join(copy, "test/package/rebates.test.ts"));
+  change("test/package/rebates.test.ts", /"\.\.\/\.\.\//g, '"../');
   expect(await run("scripts/write-references.js")).toBe("");
   expect(await run("scripts/build.js")).toBe("");
 });
@@ -65,8 +65,8 @@ async function run(program: string, args: readonly string[] = [], more: Record<s
 
 it("the example in CONTRIBUTING.md is listed in the tables of objects and event types", () => {
   const page = readFileSync(join(copy, "docs/concepts.md"), "utf8");
-  expect(page).toMatch(/^\| Refund +\| `ref_` +\| `pending`, /m);
-  expect(page).toMatch(/^\| `refund\.succeeded` +\| A refund succeeded +\| Refund, `succeeded` +\|$/m);
+  expect(page).toMatch(/^\| Rebate +\| `reb_` +\| `pending`, /m);
+  expect(page).toMatch(/^\| `rebate\.succeeded` +\| A rebate succeeded +\| Rebate, `succeeded` +\|$/m);
 });
 
 it("the example in CONTRIBUTING.md passes the linter and the compiler", async () => {

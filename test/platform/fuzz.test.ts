@@ -57,7 +57,7 @@ interface Seen {
   rejected: number;
 }
 
-it(`responds to ${REQUESTS} generated requests as documented, without a 5xx (seed ${SEED})`, async () => {
+it(`the API responds to ${REQUESTS} generated requests as documented, without a 5xx (seed ${SEED})`, async () => {
   const root = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as Json;
   const document = readDocument(root, ELSEWHERE);
   const judge = new Judge(document);

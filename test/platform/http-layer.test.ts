@@ -213,7 +213,7 @@ describe("media types", () => {
   });
 });
 
-it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, even with a body", async (protocol) => {
+it.each(["h2c", "TLS/1.2"])("the server ignores an offer of %s, even with a body", async (protocol) => {
   const offer = `Upgrade: ${protocol}\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n`;
   const common = `Host: localhost\r\nAuthorization: Bearer ${on.platform.sandboxKey}\r\n${offer}`;
   const read = await sendRaw(on.platform.baseUrl, `GET /v1/customers HTTP/1.1\r\n${common}\r\n`);
@@ -224,7 +224,7 @@ it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, even with a body", async (p
   expect([created.status, JSON.parse(created.body).object]).toEqual([201, "customer"]);
 });
 
-it("keeps responding to other requests while a body never arrives", async () => {
+it("the server keeps responding to other requests while a body never arrives", async () => {
   const { hostname, port } = new URL(on.platform.baseUrl);
   const stuck = connect(Number(port), hostname);
   stuck.write(
@@ -240,7 +240,7 @@ it("keeps responding to other requests while a body never arrives", async () => 
   stuck.destroy();
 });
 
-it("adds an ID to every response, and prevents caching and sniffing", async () => {
+it("the server adds an ID to every response, and prevents caching and sniffing", async () => {
   const response = await api("GET", "/v1/me");
   expect(response.headers.get("request-id")).toMatch(/^req_[0-9A-Za-z]{22}$/);
   expect(response.headers.get("cache-control")).toBe("no-store");

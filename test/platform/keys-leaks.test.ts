@@ -255,13 +255,13 @@ it.each(["{}", "null", '"sk_live_"', "[", ""])(
   },
 );
 
-it("returns 503 if the keys cannot be read", async () => {
+it("the platform returns 503 if the keys cannot be read", async () => {
   const broken = await startEmbedded({ leakKeys: join(tmpdir(), "there-is-no-such-file.json") });
   expect(await report([], { to: broken.baseUrl })).toMatchObject({ status: 503, body: { code: "unavailable" } });
   await broken.close();
 });
 
-it("accepts keys from a file", async () => {
+it("the platform accepts keys from a file", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "service-leaks-")), "keys.json");
   writeFileSync(file, JSON.stringify({ public_keys: published }));
   const plain = await startEmbedded({ leakKeys: file });
@@ -269,11 +269,11 @@ it("accepts keys from a file", async () => {
   await plain.close();
 });
 
-it("rejects a plain http source at start", async () => {
+it("the platform rejects a plain http source at start", async () => {
   await expect(startEmbedded({ leakKeys: "http://keys.example/" })).rejects.toThrow("https URL or a file");
 });
 
-it("limits what it reads from a source", async () => {
+it("the platform limits what it reads from a source", async () => {
   let sent = 0;
   const endless = createServer((_request, response) => {
     const part = Buffer.alloc(64 * 1024, " ");

@@ -11,7 +11,7 @@ const create = async (fields: object): Promise<{ id: string; key: string; scopes
   (await platform.api("POST", "/v1/api_keys", fields)).body;
 const apiWith = ({ key }: { key: string }) => apiOf(platform.baseUrl, key);
 
-it("changes the given fields of a key, effective immediately", async () => {
+it("an update changes the given fields of a key, effective immediately", async () => {
   const key = await create({ name: "reports", scopes: ["customers:read"] });
   expect((await apiWith(key)("GET", "/v1/orders")).status).toBe(403);
   const change = { name: "orders", scopes: ["orders:read"], ip_allowlist: ["127.0.0.0/8"], expires_at: IN_A_DAY };
@@ -44,7 +44,7 @@ it("never lets a key exceed its editor's permissions", async () => {
   expect((await edit({ name: "reports" })).status).toBe(200);
 });
 
-it("rejects times that have passed, scopes of a full-access key, and keys that are revoked", async () => {
+it("an update rejects times that have passed, scopes of a full-access key, and keys that are revoked", async () => {
   const key = await create({ scopes: ["customers:read"] });
   const path = `/v1/api_keys/${key.id}`;
   const past = await platform.api("PATCH", path, { expires_at: "2020-01-01T00:00:00Z" });

@@ -117,7 +117,7 @@ const NOT_SENT = [
   "POST /v1/oauth_grants/{id}/revoke",
 ];
 
-it("compares every operation that changes something, except those that need more than a key", () => {
+it("the comparison includes every operation that changes something, except those that need more than a key", () => {
   const changes = Object.entries<object>(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -125,7 +125,7 @@ it("compares every operation that changes something, except those that need more
   expect(changes.filter((operation) => !operation.startsWith("GET ") && !compared.has(operation))).toEqual([]);
 });
 
-it.each(Object.keys(CHANGES))("shows the response to %s as it is", async (operation) => {
+it.each(Object.keys(CHANGES))("the reference shows the response to %s as it is", async (operation) => {
   const [method, path] = operation.split(" ") as [string, string];
   const id = await CHANGES[operation]![0]?.();
   const { responses } = paths[path][method.toLowerCase()];
@@ -171,7 +171,7 @@ async function bulkOperation(): Promise<string> {
   return (await request("POST", "/v1/deliveries/retry", bodyOf("/v1/deliveries/retry"))).id;
 }
 
-it("shows the members of every response to a read as they are", async () => {
+it("the reference shows the members of every response to a read as they are", async () => {
   const wrong: string[] = [];
   for (const [path, { get }] of Object.entries<Json>(paths)) {
     if (get?.security[0].apiKey === undefined || !(JSON_TYPE in get.responses[200].content)) continue;
@@ -185,7 +185,7 @@ it("shows the members of every response to a read as they are", async () => {
   expect(wrong).toEqual([]);
 });
 
-it("shows every header that an attempt sends", async () => {
+it("the reference shows every header that an attempt sends", async () => {
   const headersOf = ({ attempts }: Json) => Object.keys(attempts[0].request_headers);
   const { get } = paths["/v1/deliveries/{id}"];
   const delivery = await request("GET", `/v1/deliveries/${await failedOnce()}`);
@@ -204,7 +204,7 @@ function differences(example: Json, response: Json, place: string): string[] {
   );
 }
 
-it("shows no period that ends before it begins", () => {
+it("the reference shows no period that ends before it begins", () => {
   const wrong: string[] = [];
   const examples = Object.values<Json>(paths).flatMap((methods) =>
     Object.values<Json>(methods).flatMap(({ responses }) =>
@@ -245,7 +245,7 @@ async function problemOf(key: string, method: string, path: string, body?: strin
   return { ...((await response.json()) as object), request_id: "" };
 }
 
-it("shows the errors of each operation that takes a key as they are", async () => {
+it("the reference shows the errors of each operation that takes a key as they are", async () => {
   await platform.reset();
   const shown = await errorExamples();
   const { key: other } = await request("POST", "/v1/api_keys", { name: "other", scopes: ["listen:read"] });
@@ -293,7 +293,7 @@ it("shows the errors of each operation that takes a key as they are", async () =
   });
 });
 
-it("has an example of each request to create an object that is accepted as it is", async () => {
+it("the reference has an example of each request to create an object that is accepted as it is", async () => {
   const empty = await startPlatform();
   const creations = Object.keys(paths).filter(
     (path) => paths[path].post !== undefined && bodyOf(path) !== undefined && !/\{|leaked|^\/v1\/users$/.test(path),

@@ -257,7 +257,7 @@ describe("one request", () => {
   });
 });
 
-it("is read with the scope request_logs:read", async () => {
+it("the request log is read with the scope request_logs:read", async () => {
   const without = apiOf(platform.baseUrl, (await newKey({ scopes: ["request_logs:write"] })).key);
   expect(await without("GET", "/v1/request_logs")).toMatchObject({
     status: 403,

@@ -8,7 +8,7 @@ const CUTS = volume(1_000);
 const EVENTS = 10 * CUTS;
 const OBJECTS = 40;
 
-it(`loses nothing, forwards nothing twice and keeps the order of each object over ${CUTS} cuts and ${EVENTS} events`, async () => {
+it(`listen loses nothing, forwards nothing twice and keeps the order of each object over ${CUTS} cuts and ${EVENTS} events`, async () => {
   const platform = await FakePlatform.start();
   const handled = new Map<string, number>();
   const orders = new Map<string, number[]>();

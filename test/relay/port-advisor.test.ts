@@ -22,7 +22,7 @@ async function hintsFor(ports: readonly number[], clock: Clock = patient): Promi
   return hints;
 }
 
-it("reports a port that is closed when the session is ready, but not an open port", async () => {
+it("listen reports a port that is closed when the session is ready, but not an open port", async () => {
   const server = createServer();
   await new Promise<void>((listening) => {
     server.listen(0, "127.0.0.1", listening);
@@ -35,7 +35,7 @@ it("reports a port that is closed when the session is ready, but not an open por
   server.close();
 });
 
-it("does not report a port as closed that a busy machine has not probed in time", async () => {
+it("listen does not report a port as closed that a busy machine has not probed in time", async () => {
   const impatient: Clock = {
     ...systemClock,
     after: (_milliseconds, callback) => {

@@ -210,7 +210,7 @@ function inOwnWords(error: CommanderError, command: Command): string {
   return capitalized(quoted);
 }
 
-/** Characters of a wrong value. */
+/** A wrong value is shown up to this length. */
 const MAX_SHOWN = 60;
 
 /** Says what is wrong with the value of a flag or an argument, given a sentence that often begins with "Must be". */

@@ -19,13 +19,12 @@ export function notEmpty(text: string): string {
   return text;
 }
 
-/** Parses the path of a file to write. */
 export function parseFile(text: string): string {
   if (text === "") throw new InvalidArgumentError("Must be a file name. Is the shell variable set?");
   return text;
 }
 
-/** `12.50` is the likeliest mistake. */
+/** Says that it is the minor unit, since `12.50` is the likeliest mistake. */
 export const AMOUNT_KIND = "a whole number of the currency's minor unit: 1999 for 19.99 EUR";
 
 /** Parses a whole number of at least `min`. `kind` describes valid numbers in the error message. */

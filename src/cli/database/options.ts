@@ -5,7 +5,7 @@ import { type Flag, flag } from "../command.ts";
 /** How the platform uses a PostgreSQL database. */
 export interface PostgresOptions {
   databasePool?: number;
-  /** Seconds. */
+  /** Maximum duration of a statement, in seconds. */
   databaseTimeout?: number;
   databaseCa?: string;
   masterKeyFile?: string;

@@ -38,7 +38,7 @@ export async function openDisplay(
   };
 }
 
-/** Only a person wonders why the times of events differ from those of this machine. */
+/** Shows the notice to a person only, who may wonder why the times of events differ from those of this machine. */
 export function showNotice({ output }: Context, { notice }: EnvironmentClock): void {
   if (notice !== undefined && output.terminal && !output.json && !output.quiet) output.warn(notice);
 }

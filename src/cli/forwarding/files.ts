@@ -14,7 +14,6 @@ export interface EnvTarget {
   name: string;
 }
 
-/** Flags that name files. */
 export interface FileFlags {
   writeEnv?: EnvTarget;
   readyFile?: string;

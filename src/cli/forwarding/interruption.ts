@@ -2,11 +2,9 @@ import { counted, listed } from "../../contract/words.ts";
 import type { Context } from "../context.ts";
 import { isCtrlC } from "../errors.ts";
 
-/** A run that forwards events. */
 export interface Forwards {
   /** IDs of the events that were sent and have no response yet. */
   readonly inFlight: readonly string[];
-  /** Reports the totals. */
   summarize(): unknown;
 }
 

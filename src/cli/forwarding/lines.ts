@@ -69,7 +69,6 @@ export function restoredText({ downtimeMs, caughtUp }: Extract<Report, { event: 
   return `after ${formatDuration(downtimeMs)}; ${missed}`;
 }
 
-/** Explains a reset. */
 export function resetText({ dropped }: Extract<Report, { event: "reset" }>): string {
   return `the sandbox was reset; ${droppedText(dropped)}listening for new events`;
 }
@@ -83,7 +82,6 @@ function droppedText(dropped: readonly string[]): string {
   return `dropped ${which}; `;
 }
 
-/** Explains a gap. */
 export function gapText({ from, to, reason, dropped = [] }: Extract<Report, { event: "gap" }>): string {
   if (reason === "reset") {
     return `the sandbox was reset since ${from}; ${droppedText(dropped)}continuing with its first new event`;

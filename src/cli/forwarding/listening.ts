@@ -37,7 +37,7 @@ export interface ListenFlags extends ForwardingFlags, FileFlags {
   wait?: number | true;
   /** Seconds. */
   maxDowntime?: number;
-  /** False for plain lines on a terminal. */
+  /** True for the screen; false for plain lines on a terminal. */
   ui: boolean;
 }
 
@@ -47,7 +47,7 @@ const MAX_RETRIES_MS = 60_000;
 
 export interface ListeningOptions {
   flags: ListenFlags;
-  /** Runs while events are forwarded; empty for none. */
+  /** The command that runs while events are forwarded; empty for none. */
   command: readonly string[];
   platform: PlatformAccess;
   setup: Setup;
@@ -75,7 +75,7 @@ export class Listening {
   #childEnd: ChildEnd | undefined;
   #failure: { error: unknown } | undefined;
   #failedForwards = 0;
-  /** Those of them that had retries left. */
+  /** Number of those that had retries left. */
   #unretried = 0;
 
   /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */

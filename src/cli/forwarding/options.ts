@@ -64,7 +64,6 @@ function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): Chaos
   return settings;
 }
 
-/** Where events are forwarded. */
 export interface Receivers {
   /** Receives events that match no route. */
   target: URL | undefined;
@@ -109,7 +108,7 @@ export interface Setup extends Receivers {
   isRecorded?: true;
   /** True if events and attempts are records on another stream: only the rest is text for a person. */
   isSplit?: boolean;
-  /** Shown in place of the platform's secret, which does not belong in a log. */
+  /** What is shown in place of the platform's secret, which does not belong in a log. */
   hiddenSecret?: string | undefined;
   /** How to stop it; absent if the status line lists the keys. */
   ending?: string;

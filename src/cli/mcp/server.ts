@@ -30,7 +30,7 @@ const TOOLS: readonly Tool[] = [...API_TOOLS, ...COMPOSED_TOOLS];
 /** What a server needs from its transport. */
 interface Served extends Pick<ToolSession, "client" | "now" | "uuid" | "runnable"> {
   version: string;
-  /** Those that the client chose. */
+  /** The tools that the client chose. */
   tools: readonly Tool[];
   /** True if the list is to contain the schemas of results, which are most of it. */
   outputSchemas?: boolean | undefined;

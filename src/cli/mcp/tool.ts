@@ -27,7 +27,6 @@ export interface ToolSession {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** One tool, as clients list and call it. */
 export interface Tool {
   /** snake_case. */
   name: string;

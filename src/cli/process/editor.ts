@@ -50,7 +50,7 @@ export async function editText(text: string, name: string, context: Context): Pr
   }
 }
 
-/** `$VISUAL`, else `$EDITOR`; both may hold flags. */
+/** Runs `$VISUAL`, else `$EDITOR`; both may hold flags. */
 function runEditor(file: string, { env, platform, signal }: Context): Promise<void> {
   const isWindows = platform === "win32";
   const editor = env["VISUAL"] || env["EDITOR"] || (isWindows ? "notepad" : "vi");

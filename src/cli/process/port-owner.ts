@@ -13,7 +13,7 @@ export function portOwner(port: number): string | undefined {
   return pid === undefined ? undefined : `${read(`/proc/${pid}/comm`).trim() || "a program"} (process ${pid})`;
 }
 
-/** Targets of the links to the sockets that listen on the port. */
+/** Returns the targets of the links to the sockets that listen on the port. */
 function listenersIn(table: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   return read(table)

@@ -179,7 +179,6 @@ function startOf(node: unknown): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
-/** An error in a value. */
 interface Mistake {
   /** Keys and indexes from the top of the file. */
   path: readonly (string | number)[];

@@ -30,14 +30,14 @@ export interface Column<Item> {
 /** How a resource is shown. `fields` are the names for `--fields`. */
 export interface ResourceView<Item> {
   noun: string;
-  /** Of several (default: the noun with an s). */
+  /** The noun for several (default: the noun with an s). */
   plural?: string;
   fields: readonly string[];
   /** The field that identifies an object, which `--quiet` prints (default: `id`). */
   key?: string;
-  /** Of a list; absent for what is never listed. */
+  /** The columns of a list; absent for what is never listed. */
   columns?: readonly Column<Item>[];
-  /** Of one object; absent for what is only listed. */
+  /** The lines about one object; absent for what is only listed. */
   details?: readonly Column<Item>[];
   /** A part of an object that is shown as JSON below its details. */
   block?: { label: string; value(item: Item): unknown };

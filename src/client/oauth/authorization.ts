@@ -52,7 +52,6 @@ export async function finishAuthorization(
   return readTokens(await explained(server, openid.authorizationCodeGrant(server.config, callback, checks)));
 }
 
-/** Describes what rejects a call of the protocol library. */
 async function explained<Result>(
   { issuer, signal }: Pick<AuthorizationServer, "issuer" | "signal">,
   call: Promise<Result>,
@@ -97,7 +96,7 @@ export function readTokens(response: TokenResponse) {
   return {
     accessToken: access_token,
     refreshToken: refresh_token,
-    /** Seconds from now. */
+    /** In seconds from now. */
     expiresIn: Math.min(expires_in, MAX_LIFETIME_SECONDS),
     scopes: SCOPES.filter((known) => names.includes(known)),
   };

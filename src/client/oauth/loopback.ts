@@ -179,7 +179,7 @@ export interface SuccessPage {
   commands: readonly string[];
 }
 
-/** Shown once the tokens are stored. */
+/** Returns the page that is shown once the tokens are stored. */
 export function successPage({ facts, commands }: SuccessPage): string {
   const rows = facts.map(([name, value]) => `<div><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`);
   const next = commands.map((command) => `<code>${escape(command)}</code>`);
@@ -193,7 +193,7 @@ export function successPage({ facts, commands }: SuccessPage): string {
   );
 }
 
-/** Shown if the sign-in failed. */
+/** Returns the page that is shown if the sign-in failed. */
 export function failurePage(title: string, reason: string): string {
   return page(
     title,

@@ -10,7 +10,6 @@ export const FieldError = named("FieldError", "One invalid field of a request", 
 });
 export type FieldError = Static<typeof FieldError>;
 
-/** An error response (RFC 9457). */
 export const Problem = named("Problem", "An error response (RFC 9457)", {
   type: formatted("uri", "URL of a page about the code", {
     examples: ["https://api.example.com/problems/invalid_request"],

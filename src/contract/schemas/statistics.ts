@@ -51,7 +51,6 @@ const ListenerConnection = named("ListenerConnection", "A connection of `service
 });
 export type ListenerConnection = Static<typeof ListenerConnection>;
 
-/** Maximum number of entries of `minutes`. */
 export const MAX_STATISTICS_ENTRIES = 360;
 /** Number of intervals into which an endpoint's minutes are grouped. */
 export const STATISTICS_INTERVALS = 30;

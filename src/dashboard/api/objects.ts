@@ -63,7 +63,7 @@ export function useObjects(ids: readonly (string | null | undefined)[]): FindObj
       const found = new Map(data.map((item) => [item.id, item]));
       for (const id of unread) keep(id, found.get(id) ?? null);
     } catch {
-      // The next page that is read asks again.
+      // They are requested again with the next page.
       for (const id of unread) requested.delete(id);
       return;
     }

@@ -112,7 +112,7 @@ export function AttemptsChart(props: {
   );
 }
 
-/** Bars of a chart at least. */
+/** Minimum number of bars of a chart. */
 const MIN_BARS = 60;
 
 /** Returns the intervals from that of a time on, of those in the order of their times. */

@@ -19,7 +19,7 @@ import { versionOf, versionOfResponse } from "../http/headers.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set once the caller is authenticated. */
+    /** Null until the caller is authenticated. */
     caller: Caller | null;
   }
 }

@@ -37,10 +37,8 @@ import type { With } from "../tools.ts";
 import { sampleObject } from "./openapi/examples.ts";
 import type { AnyHandler, Handlers, Write } from "./run.ts";
 
-/** Dependencies of the operations. */
 export interface OperationTools extends InviteTools, endpoints.EndpointTools, With<"time" | "versions" | "requests"> {
   clockAdvancer: ClockAdvancer;
-  /** How long a request may take. */
   requestSeconds: number;
   listeners: Listeners;
 }

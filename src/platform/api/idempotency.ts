@@ -5,7 +5,6 @@ import type { Queries, Transaction, WriteOptions } from "../storage/database.ts"
 import { findIdempotencyKey, type IdempotencyTarget, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
 import type { Vault } from "../security/vault.ts";
 
-/** A response as it is sent and stored. */
 export interface StoredResponse {
   status: number;
   json: string;
@@ -79,7 +78,7 @@ export async function findResponse(queries: Queries, vault: Vault, request: Keye
   return { status: stored.status, json: vault.open(stored.response, nameOf(target)), replayed: true };
 }
 
-/** Unique per environment, operation and key. */
+/** Returns a name that is unique per environment, operation and key. */
 function nameOf({ environment, method, path, key }: IdempotencyTarget): string {
   return JSON.stringify([environment, method, path, key]);
 }

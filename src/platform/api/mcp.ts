@@ -21,7 +21,7 @@ const METADATA_PATH = OAUTH_PATHS.resourceMetadata + MCP_PATH;
 export interface McpExchange {
   request: IncomingMessage;
   response: ServerResponse;
-  /** Parsed, but not validated. */
+  /** The parsed body, which is not validated. */
   body: unknown;
   caller: Caller;
   credential: string;

@@ -24,7 +24,6 @@ import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { Static, TSchema } from "typebox";
 import type { Entries, Operation } from "../../contract/operations.ts";
 
-/** The dependencies of changes. */
 export type RunTools = With<"database" | "vault" | "time" | "clockTrust" | "versions">;
 
 /** A validated request for a change. */

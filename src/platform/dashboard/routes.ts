@@ -10,7 +10,7 @@ import { ACCOUNT, askToSignIn, HOME } from "../oauth/views.ts";
 interface Asset {
   mediaType: string;
   bytes: Buffer;
-  /** Undefined for a font, which is compressed already. */
+  /** The compressed file; undefined for a font, which is compressed already. */
   gzipped: Buffer | undefined;
 }
 

@@ -36,7 +36,7 @@ export class AdvanceSlots {
     this.#total = total;
   }
 
-  /** For all endpoints together. Each advance may use the normal limit, whatever others use. */
+  /** How many attempts may begin, for all endpoints together. Each advance may use the normal limit, whatever others use. */
   get available(): number {
     const { perProcess, allAdvances } = this.#limits;
     return Math.max(0, perProcess - this.#open, allAdvances - this.#total.open);
@@ -83,13 +83,12 @@ interface Share {
   dueBy: number;
 }
 
-/** The progress of an advance. */
 interface AdvanceState {
   /** The environment's time when it began: what was due before is attempted then. */
   begin: number;
   /** The environment's time that it goes to. */
   endsAt: number;
-  /** With the environment's time at which each began. */
+  /** Each job in flight, with the environment's time at which it began. */
   inFlight: ReadonlyMap<Job, number>;
   slots: AdvanceSlots;
 }

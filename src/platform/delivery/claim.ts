@@ -30,7 +30,6 @@ const URL_DAMAGED = "url_damaged: the stored URL of the endpoint is not a URL";
 const DISABLED = "endpoint_disabled: the endpoint stayed disabled until the 3 days of retries had passed";
 const EVENT_EXPIRED = "event_expired: the event is older than 30 days and was deleted";
 
-/** The result of claiming an endpoint's deliveries. */
 export interface Claim {
   jobs: Job[];
   /** Deliveries that finish without an attempt. */
@@ -49,11 +48,10 @@ export interface Claimant {
   bodies: BodyClaim;
 }
 
-/** The times at which deliveries are claimed. */
 interface ClaimTime {
-  /** Real time. */
+  /** The current real time. */
   now: number;
-  /** On the monotonic clock. */
+  /** The current time on the monotonic clock. */
   elapsed: number;
   /** False while the clock may be wrong: then no delivery fails because of its age. */
   mayExpire: boolean;
@@ -208,7 +206,7 @@ const NO_HEADERS: readonly string[] = [];
 export class SecretOpener {
   readonly #vault: Vault;
   readonly #background: BackgroundWork;
-  /** By sealed bytes, which are unique to each secret, so entries never become outdated. */
+  /** Opened secrets by their sealed bytes, which are unique to each secret, so entries never become outdated. */
   readonly #opened = new Map<string, string>();
 
   constructor(vault: Vault, background: BackgroundWork) {

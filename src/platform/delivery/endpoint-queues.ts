@@ -1,7 +1,6 @@
 import { LIMITS } from "../../contract/limits.ts";
 import type { Job } from "./sender.ts";
 
-/** Limits on what is in flight at once. */
 export interface DeliveryLimits {
   /** Attempts at one endpoint. */
   perEndpoint: number;
@@ -16,7 +15,7 @@ export interface DeliveryLimits {
 /** The state of one endpoint's queue in this process. */
 export interface EndpointQueue {
   readonly endpointId: string;
-  /** Another one since its sandbox was reset. */
+  /** Changes when its sandbox is reset. */
   environment: number;
   /** True while deliveries are believed to be due. */
   ready: boolean;

@@ -63,7 +63,6 @@ const BULK_POLL_MILLISECONDS = 250;
 /** Pause between transactions, so that other writers wait for at most one of them. */
 const BULK_PAUSE_MILLISECONDS = 5;
 
-/** The dependencies of bulk operations. */
 type BulkTools = With<"database" | "clock" | "log" | "background" | "time" | "versions"> & { sessionsIn: Sessions };
 
 /**

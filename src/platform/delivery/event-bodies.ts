@@ -54,7 +54,7 @@ export class BodyClaim {
   readonly #bodies: EventBodies;
   readonly #isFirstFree: boolean;
   readonly #admitted = new Set<string>();
-  /** By event: the pending read, which may serve several endpoints. */
+  /** The pending read of each event, which may serve several endpoints. */
   readonly #reads = new Map<string, ReturnType<typeof readEventBodies>>();
   #bytes = 0;
 

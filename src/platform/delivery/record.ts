@@ -21,7 +21,6 @@ import { nextAttemptAt } from "./retry-schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 
-/** Dependencies for emitting events about endpoints. */
 export type EmitTools = With<"time" | "versions">;
 
 /** Records deliveries that finished without a request. They do not count for the health of the endpoint. */

@@ -31,7 +31,7 @@ export interface Job {
   body: Buffer;
   token: string;
   destination: Destination;
-  /** On the monotonic clock. */
+  /** When it was claimed, on the monotonic clock. */
   claimedAt: number;
   /** The environment's time when it was claimed. On PostgreSQL, time is counted from there: see leaseTime. */
   claimedTime: number;
@@ -100,7 +100,6 @@ export class DeliverySender {
     });
   }
 
-  /** Closes all open connections. */
   close(): void {
     this.#poster.close();
   }

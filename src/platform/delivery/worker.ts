@@ -48,7 +48,6 @@ interface Claimed {
   queues: (Pick<EndpointQueue, "ready" | "starved" | "due" | "ended"> & { queue: EndpointQueue })[];
 }
 
-/** Dependencies for recording attempts. */
 export type RecordTools = EmitTools &
   With<"database" | "clock" | "clockTrust" | "random" | "log" | "background" | "report">;
 
@@ -71,10 +70,10 @@ export class DeliveryWorker {
   readonly #queues: EndpointQueues;
   readonly #inFlight: InFlight;
   #claims = 0;
-  /** The queue may have changed. */
+  /** True if the queue may have changed since it was read. */
   #stale = true;
   #lapsed = false;
-  /** Leased and never begun: to be released. */
+  /** Leased jobs that never began, to be released. */
   #notStarted: Job[] = [];
   /** Tokens of claims whose commit is uncertain. */
   #doubtful: string[] = [];

@@ -16,7 +16,6 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly code: ErrorCode;
   readonly status: number;
-  /** Additional members of the problem details. */
   readonly members: Record<string, unknown>;
   /** Response headers of the error, such as `Retry-After`. */
   readonly headers: Record<string, string>;
@@ -46,7 +45,6 @@ export function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Returns the error for a request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;
   const field = first.pointer === "" ? "The body" : first.pointer.replace(/^\//, "").replaceAll("/", ".");
@@ -56,7 +54,6 @@ export function invalidFields(errors: FieldError[]): ApiError {
   return new ApiError("invalid_request", `${sentence}${more}`, { members: { errors } });
 }
 
-/** Returns the error for a field that names an object that does not exist. */
 export function unknownReference(field: string, noun: string, id: string): ApiError {
   const detail = `must be the ID of an existing ${noun}; ${id} does not exist`;
   return invalidFields([{ pointer: `/${field}`, code: "unknown", detail }]);

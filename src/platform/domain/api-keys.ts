@@ -12,7 +12,6 @@ import { type ApiKeyRow, apiKeyRows, revokeApiKey } from "../storage/api-keys.ts
 import type { Transaction } from "../storage/database.ts";
 import { storedChanges, storedFields, valuesOf } from "../storage/field-values.ts";
 
-/** What creating a secret requires. */
 export type SecretTools = With<"vault" | "random">;
 
 /** Creates a full-access key and stores only its digest. Returns the key, which cannot be retrieved again. */
@@ -164,7 +163,6 @@ export function toApiKey(row: ApiKeyRow, { livemode }: Pick<Tenant, "livemode">)
   };
 }
 
-/** A key's permissions, address ranges and expiry. */
 interface Bounds {
   scopes: readonly Scope[];
   /** CIDR ranges; empty allows every address. */

@@ -27,10 +27,10 @@ import { endpointRows } from "../storage/webhook-endpoints.ts";
  */
 const MAX_SCANNED = 500;
 const MAX_WRITTEN = 100;
-/** Sent to one endpoint, so that others do not miss it. */
+/** A ping is sent to one endpoint, so the others do not miss it. */
 const PING = "webhook_endpoint.ping";
 
-/** Of an operation on missed events, with what the endpoint subscribed to when it was created. */
+/** An operation on missed events also has what the endpoint subscribed to when it was created. */
 type StoredFilters = BulkFilters & { listeners?: boolean; subscriptions?: string[] };
 
 /**

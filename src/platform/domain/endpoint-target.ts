@@ -9,7 +9,6 @@ export interface EndpointUrlRules {
   allowHttp: boolean;
   /** Returns why deliveries can never reach the URL's host, or undefined. */
   blockReason: (url: URL) => string | undefined;
-  /** The platform's own origin. */
   baseUrl: () => string;
 }
 

@@ -167,7 +167,6 @@ export function emitByHand(context: RequestContext, type: EventType, data: Recor
   return emit(context, { type, object, ...(isRecord(previous) ? { previous } : {}) });
 }
 
-/** Resources that events are about. */
 export const RELATABLE: readonly ResourceKind[] = kindsWith("events");
 
 /** Returns true if the text is the ID of a resource that events are about. */

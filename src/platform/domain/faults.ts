@@ -136,7 +136,6 @@ export async function removeFault(tx: Transaction, tenant: Tenant, id: string) {
   return { id, object: "fault" as const, deleted: true as const };
 }
 
-/** Removes all faults, and returns them. */
 export async function removeFaults(tx: Transaction, tenant: Tenant): Promise<FaultList> {
   const removed = await allFaults(tx, tenant);
   await deleteFaults(tx, tenant.environment);

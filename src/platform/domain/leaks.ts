@@ -8,7 +8,7 @@ import type { With } from "../tools.ts";
 /** A credential that was found in public, and where. */
 export interface Leak {
   token: string;
-  /** May be empty. */
+  /** Where it was found; may be empty. */
   url: string;
 }
 

@@ -35,7 +35,6 @@ import { changedPairs, changeMap, type Pairs } from "./maps.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { RULES } from "./rules/index.ts";
 
-/** An object as the API shows it. */
 interface ApiObject extends Record<string, unknown> {
   id: string;
   created: string;
@@ -147,7 +146,6 @@ async function obeyRule(tx: Transaction, kind: ObjectKind, after: ObjectRow, bef
   await rule(tx, after, before);
 }
 
-/** Returns an object. Throws ApiError `not_found`. */
 export async function getObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: string): Promise<ApiObject> {
   return toObject(kind, await existingObject(queries, tenant, kind, id), tenant);
 }
@@ -175,7 +173,7 @@ export interface Named {
   wholeIds: readonly string[];
 }
 
-/** Of a shorter text, objects whose value begins with it are not looked up. */
+/** The shortest text for which objects are looked up whose value begins with it. */
 const MIN_NAME = 3;
 /** Maximum number of objects whose value begins with a text, and of those that refer to them, of each kind. */
 const MAX_NAMED = 10;

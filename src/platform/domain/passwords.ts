@@ -18,7 +18,6 @@ const HASH_BYTES = 32;
 /** More concurrent hashes would take memory without being faster, so the others are queued. */
 const AT_ONCE = 2;
 
-/** Minimum and maximum length of a password, in characters. */
 const PASSWORD_LENGTH = { min: 10, max: 200 } as const;
 
 interface Hash {

@@ -44,7 +44,7 @@ export interface Caller {
    */
   principal: string;
   user: { id: string; email: string } | null;
-  /** Set for a signed-in user. */
+  /** The role of a signed-in user; absent for other callers. */
   role?: "owner" | "member";
   scopes: readonly Scope[];
   /** CIDR ranges that the key is limited to; empty for none, and for access tokens. */

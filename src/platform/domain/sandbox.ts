@@ -46,7 +46,7 @@ interface CopyTools extends With<"database" | "clock"> {
 /** Copies a snapshot, for `restoreSnapshot`. Throws ApiError `not_found` for an unknown name. */
 export async function copySnapshot(tools: CopyTools, tenant: Tenant, name: string): Promise<StateCopy> {
   const { id, objects, clock_offset } = await findSnapshot(tools.database, tenant, name);
-  // Its rows never change.
+  // The rows of a snapshot never change.
   return { of: id, copy: await copyState(tools, tenant, tools.database, id), objects, clock_offset };
 }
 
@@ -141,7 +141,6 @@ async function copyState(tools: CopyTools, tenant: Tenant, source: Queries, envi
   return copy!;
 }
 
-/** Removes a snapshot. Throws ApiError `not_found`. */
 export async function deleteSnapshot(tx: Transaction, tenant: Tenant, name: string, now: number): Promise<Snapshot> {
   const snapshot = await findSnapshot(tx, tenant, name);
   if (!(await removeEnvironment(tx, snapshot, now))) throw new SandboxResetError();

@@ -57,7 +57,6 @@ export async function inviteUser(tx: Transaction, tools: InviteTools, accountId:
   return { ...user, invitation_url: `${tools.baseUrl()}/invitation?token=${token}` };
 }
 
-/** Returns the error for the address of a user who cannot be invited. */
 export function emailTaken(): ApiError {
   const errors = [{ pointer: "/email", code: "taken", detail: "another user has this email address" }];
   return new ApiError("email_taken", "Another user has that email address.", { members: { errors } });

@@ -25,7 +25,6 @@ import { type DomainEvent, emit, emitTo } from "./events.ts";
 import { changedMaps } from "./maps.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
-/** What creating endpoints requires. */
 export interface EndpointTools extends With<"vault" | "random"> {
   urlRules: EndpointUrlRules;
 }

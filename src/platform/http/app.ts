@@ -22,10 +22,8 @@ import { addCommonHeaders, sendError } from "./send.ts";
 const ARRIVAL_SECONDS = 30;
 const HEADER_SECONDS = 10;
 
-/** Dependencies of the server. */
 interface AppTools
   extends ResponseTools, With<"clock" | "newId" | "requests" | "publicUrl" | "report" | "clientAddress"> {
-  /** How long a request may take. */
   requestSeconds: number;
   /** Returns the page that a browser is sent to from a URL that cannot be decoded; undefined for one of the API. */
   pageOfBadUrl: (url: string) => string | undefined;
@@ -198,7 +196,6 @@ class IncomingRequest extends IncomingMessage {
   }
 }
 
-/** A registered route. */
 interface Route {
   method: string;
   /** In Fastify's notation: `/v1/customers/:id`. */

@@ -35,7 +35,7 @@ export type Authenticate = (request: IncomingMessage, identified: (caller: Calle
 
 interface SessionTools extends With<"vault" | "publicUrl"> {
   database: Queries;
-  /** Real time. */
+  /** Returns real time, not that of an environment. */
   now: () => number;
   usage: KeyUsage;
 }
@@ -107,7 +107,6 @@ export function assertSession({ role }: Caller, requiredRole: "member" | "owner"
   }
 }
 
-/** Throws ApiError 403 if the caller lacks the scope. */
 export function assertScope(caller: Pick<Caller, "scopes">, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
   throw insufficientScope(`Requires the scope ${scope}, which the credential does not have.`, [scope]);

@@ -80,7 +80,6 @@ export async function credentialError(queries: Queries, { kind, id }: Caller["cr
   }
 }
 
-/** Returns the 401 for a session that has ended. */
 export function sessionEnded(): ApiError {
   return unauthorized("revoked_credential", "The session has expired: sign in again.");
 }

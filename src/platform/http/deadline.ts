@@ -6,7 +6,7 @@ import { UNCERTAIN } from "./problem.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before anything else happens. */
+    /** The request has it before anything else happens. */
     deadline: Deadline | null;
   }
 }

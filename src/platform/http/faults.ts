@@ -9,7 +9,6 @@ import type { FaultRow } from "../storage/faults.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The fault that applies to the request. */
     fault: FaultRow | null;
   }
 }

@@ -20,7 +20,6 @@ const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 const FAULT_PATH = "^/v1/(([^*?#\\s{}/]+|\\{id\\})/)*([^*?#\\s{}/]*|\\{id\\})\\*?$";
 const SNAPSHOT_NAME = `^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.snapshotNameLength - 1}}$`;
 
-/** The formats of the contract's schemas. */
 const FORMATS: Record<string, FormatRule> = {
   email: {
     accepts: isEmail,
@@ -109,7 +108,6 @@ for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   };
 }
 
-/** The maximum length of a valid value. */
 const MAX_LENGTH = LIMITS.endpointHeaderValueLength;
 
 /** Registers the formats with the validators. Called once, before any schema is compiled. */

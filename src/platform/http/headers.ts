@@ -69,7 +69,6 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
-/** What every response needs. */
 export type ResponseTools = With<"versions" | "rateLimit" | "log" | "baseUrl">;
 
 /** Returns the headers that every response of the API begins with; the version is the latest one by default. */

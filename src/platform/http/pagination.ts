@@ -50,7 +50,6 @@ function signedText({ list, environment, filters }: CursorScope, position: strin
   return JSON.stringify(["cursor", list, environment, canonical, position]);
 }
 
-/** What every item of a list has. */
 export interface Listed {
   id: string | null;
   created: string | number;
@@ -144,7 +143,7 @@ const largePages = new Turns();
 const PATIENCE_MS = 1000;
 
 class LargePageTurn {
-  /** Set once it is taken. */
+  /** Ends the turn; set once it is taken. */
   end: (() => void) | undefined;
 
   async take(): Promise<void> {
@@ -178,9 +177,9 @@ function searchOf<Item>(
   return (item: Item) => (textOf === undefined || isCandidate(textOf(item))) && isFound(valuesOf(item));
 }
 
-/** Above every ID. */
+/** A position above every ID. */
 const HIGHEST_POSITION = "~";
-/** Rows may be large. */
+/** Number of rows that a search reads at once by default: rows may be large. */
 const BATCH = 100;
 
 /**

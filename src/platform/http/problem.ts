@@ -14,7 +14,6 @@ import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 /** Path of the pages that `type` of problem details links to. */
 export const PROBLEMS_PATH = "/problems";
 
-/** Returns the problem details of an error response. */
 export function toProblem(error: ApiError, requestId: string, baseUrl: string): Problem {
   return {
     type: `${baseUrl}${PROBLEMS_PATH}/${error.code}`,

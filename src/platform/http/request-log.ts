@@ -18,7 +18,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Records the owner of the request's credential, even if it is rejected, and its operation's path. */
     identified: ({ caller: Caller; path: string } & SecretNames) | null;
-    /** Set if the response is a problem. */
+    /** The error code of a response that is a problem. */
     errorCode: ErrorCode | null;
     /** The body as sent, and the response: for the request log. */
     sentBody: Buffer | null;
@@ -193,7 +193,7 @@ function withoutFields(json: string, names: readonly string[]): string {
   return json.replaceAll(new RegExp(`("(?:${names.join("|")})":)"[^"]*"`, "g"), `$1"${HIDDEN}"`);
 }
 
-/** Truncated last, so that no part of a secret looks harmless. */
+/** Truncates a text last, so that no part of a secret looks harmless. */
 function excerpt(text: string): string {
   const max = LIMITS.requestLogBodyCharacters;
   // A credential may be cut by the end of the excerpt.

@@ -11,7 +11,6 @@ const MAX_PROBLEMS = 100;
 /** Bodies may be large: few enough for the memory of a small machine. */
 const EVENTS = 50;
 
-/** The result of checking a database. */
 export interface CheckReport {
   /** One sentence each; empty if the database is intact. */
   problems: string[];

@@ -16,7 +16,7 @@ import { parseUrl } from "../../network/parse-url.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
 const USER_AGENT_LENGTH = 300;
-/** For as long as a one-time link works. */
+/** The page to return to is remembered for as long as a one-time link works. */
 const NEXT_SECONDS = 15 * 60;
 /** A browser stores no cookie of more than 4096 characters. */
 const MAX_NEXT = 1000;
@@ -44,7 +44,6 @@ export function isSignedIn(browser: BrowserSession): browser is SignedIn {
 
 type BrowserSessionTools = GrantTools & With<"publicUrl" | "clientAddress">;
 
-/** What the pages for browsers are served with. */
 export interface PageTools extends GrantTools, With<"createLimiter" | "clientAddress" | "baseUrl"> {
   browserSessions: BrowserSessions;
   passwords: Passwords;

@@ -2,7 +2,6 @@ import { SCOPES, type Scope, oauthScopeName, scopeOfOAuthName } from "../../cont
 import { nearest } from "../../contract/nearest.ts";
 import { OAuthError } from "./oauth-error.ts";
 
-/** OAuth names of the scopes. */
 export const SCOPE_NAMES: readonly string[] = SCOPES.map(oauthScopeName);
 
 /**

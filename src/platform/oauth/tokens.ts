@@ -36,7 +36,6 @@ export interface TokenResponse {
   scope: string;
 }
 
-/** What grants and their tokens are created with. */
 export type GrantTools = With<"database" | "vault" | "clock" | "random" | "newId">;
 
 /** Begins a grant and issues its first tokens. Revoking it revokes every token that descends from it. */

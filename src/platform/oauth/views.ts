@@ -8,7 +8,6 @@ import { lookUp } from "../../contract/ids.ts";
 import { permissionsOf, type Scope } from "../../contract/scopes.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 
-/** The field for the address with which a user signs in. */
 export function emailInput(value: string): Html {
   return html`<input
     name="email"

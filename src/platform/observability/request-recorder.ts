@@ -47,7 +47,7 @@ interface CompletedRequest {
 interface Refusals {
   since: number;
   count: number;
-  /** The last one in the log. */
+  /** The last of them that is in the log. */
   last: RowKey;
 }
 
@@ -71,7 +71,7 @@ export class RequestRecorder {
   #details: RequestDetailRow[] = [];
   #detailCharacters = 0;
   #dropped = 0;
-  /** By credential. */
+  /** The rejected requests of each credential. */
   readonly #refusals = new Map<string, Refusals>();
   /** How many requests were left out after a row. */
   #leftOut = new Map<RowKey, number>();
@@ -150,7 +150,7 @@ export class RequestRecorder {
     return digestIdempotencyKey(this.#parts.vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 
-  /** Removes the details of these rows, which are waiting in the same order. */
+  /** Takes the details of some rows out of the queue, which has both in the same order. */
   #takeDetailsOf(rows: readonly RequestLogRow[]): RequestDetailRow[] {
     const ids = new Set(rows.map(({ id }) => id));
     const end = this.#details.findIndex(({ id }) => !ids.has(id));

@@ -10,7 +10,6 @@ export interface Limits {
   refillSeconds: number;
 }
 
-/** The result of taking an attempt. */
 export interface Taken {
   /** 0 if it was taken, else the seconds until one is available. */
   wait: number;

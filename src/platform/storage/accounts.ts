@@ -24,7 +24,6 @@ export function firstAccount(queries: Queries): Promise<AccountRow | undefined> 
   return queries.get<AccountRow>("SELECT id, name, version, created FROM accounts ORDER BY id LIMIT 1");
 }
 
-/** Returns the ID of an account's environment. */
 export async function findEnvironmentNumber(queries: Queries, accountId: string, name: Environment): Promise<number> {
   const sql = "SELECT id FROM environments WHERE account_id = $1 AND name = $2";
   const row = await queries.get<{ id: number }>(sql, [accountId, name]);
@@ -32,7 +31,6 @@ export async function findEnvironmentNumber(queries: Queries, accountId: string,
   return row.id;
 }
 
-/** An environment with its account. */
 export interface TenantRow {
   environment: number;
   environment_name: Environment;

@@ -15,7 +15,7 @@ export interface ApiKeyRow extends StoredFields<"api_key"> {
   last4: string;
   last_used: number | null;
   revoked_at: number | null;
-  /** Set with revoked_at. */
+  /** Null until the key is revoked. */
   revoked_reason: string | null;
   created: number;
   /** The user or key that created it; null for the first keys. */

@@ -81,7 +81,6 @@ export function deleteFirst(
   return tx.run(`DELETE FROM ${table} WHERE (${key}) IN (${some})`, [...parameters, limit]);
 }
 
-/** Returns a function that adds rows to a table. */
 export function insertRows<Row>(
   table: string,
   columns: readonly (keyof Row & string)[],

@@ -51,11 +51,11 @@ export interface BulkRange {
   endpointId: string | undefined;
   /** Whether it includes deliveries to listeners. */
   ofListeners: boolean;
-  /** Undefined for every type. */
+  /** The event types to select; undefined for all. */
   types: readonly string[] | undefined;
   /** Status of deliveries; undefined for events with any deliveries or none. */
   status: DeliveryStatus | undefined;
-  /** Only events of which the endpoint has no delivery. */
+  /** True for only those events of which the endpoint has no delivery. */
   isMissed: boolean;
   /** Objects with IDs after this one. */
   position: string;

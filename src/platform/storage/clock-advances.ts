@@ -1,7 +1,6 @@
 import { insertRow } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
 
-/** Counts of an advance's attempts. */
 export interface AdvanceCounts {
   attempts: number;
   succeeded: number;
@@ -18,7 +17,7 @@ export interface ClockAdvance extends AdvanceCounts {
   target_offset: number;
   /** The target in the environment's time. Deliveries due until then are attempted. */
   ends_at: number;
-  /** Real time. */
+  /** When it began, in real time. */
   created: number;
   /** The environment's time and offset when the advance finished; null while it runs. */
   ended_at: number | null;
@@ -57,7 +56,6 @@ export function runningAdvances(queries: Queries) {
   );
 }
 
-/** Counts more attempts of an advance. */
 export async function countAttempts(tx: Transaction, environment: number, number: number, counts: AdvanceCounts) {
   await tx.run(
     `UPDATE clock_advances SET attempts = attempts + $3, succeeded = succeeded + $4, failed = failed + $5

@@ -20,7 +20,7 @@ export interface MinuteRange {
 
 /** Attempts of one interval with the same success and latency bucket. */
 export interface AttemptCount {
-  /** 0 for the first interval. */
+  /** Number of the interval; 0 for the first. */
   part: number;
   /** 1 for a status code from 200 to 299. */
   succeeded: number;

@@ -41,7 +41,7 @@ export interface AbandonedLease extends QueuedDelivery {
 /** The right to attempt deliveries and to record the result. */
 export interface Lease {
   token: string;
-  /** Real time, Unix milliseconds. */
+  /** When it ends, in Unix milliseconds of real time. */
   until: number;
 }
 

@@ -206,7 +206,6 @@ export async function countOthers(
   return row?.count ?? 0;
 }
 
-/** Returns the end of the log. */
 export async function endOfLog(queries: Queries, environment: number): Promise<LogPosition> {
   const horizon = await horizonOf(queries);
   return lastBefore(queries, environment, { seq: horizon, replay: horizon });
@@ -242,7 +241,7 @@ async function exactPosition(queries: Queries, environment: number, id: string) 
 export const ID_DISORDER_MS = { sqlite: 0, postgres: 60_000 };
 /** Limits what is read to find the lowest number among them, however many there are in that time. */
 const MAX_DISORDERED = 1_000_000;
-/** Above every ID. */
+/** A text above every ID. */
 const HIGHEST_ID = "~";
 
 /** Returns the highest ID that an event may have whose number is below that of the first event at or above a bound. */

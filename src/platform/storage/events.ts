@@ -101,7 +101,6 @@ export async function newestOfTypes(queries: Queries, environment: number) {
   return rows.toSorted((a, b) => b.seq - a.seq);
 }
 
-/** A page of the log, newest first. */
 export interface EventPage {
   rows: EventListRow[];
   /** Of the matching events, the number of the newest one that is held back; 0 if there is none. */
@@ -175,7 +174,6 @@ export async function listEvents(
   return { rows, heldBack: heldBack ?? 0, horizon };
 }
 
-/** Returns the newest events about an object. */
 export function newestEventsOf(queries: Queries, environment: number, objectId: string, limit: number) {
   const sql = `SELECT seq, ${LISTED} FROM events WHERE environment = $1 AND object_id = $2 ORDER BY seq DESC LIMIT $3`;
   return queries.all<EventListRow>(sql, [environment, objectId, limit]);

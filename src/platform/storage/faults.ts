@@ -3,7 +3,6 @@ import { insertRow } from "./batches.ts";
 import { changesRow, type Queries, type Transaction } from "./database.ts";
 import { rowsOf } from "./page.ts";
 
-/** A fault that applies to requests to a sandbox. */
 export interface FaultRow {
   environment: number;
   id: string;

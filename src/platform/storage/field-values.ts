@@ -5,7 +5,6 @@ import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import type { SqlValue } from "./database.ts";
 import type { ColumnTypes } from "./migrations/migration.ts";
 
-/** Returns the type of the column of a field. */
 export function columnTypeOf(type: FieldTypeName, { id, integer }: ColumnTypes): string {
   const { stored } = typeOf(type);
   if (stored === "id") return id;

@@ -74,7 +74,6 @@ interface RefreshTokenRow {
   expires_at: number;
 }
 
-/** A refresh token with its grant. */
 export interface RefreshTokenOwner extends RefreshTokenRow {
   app_id: string;
   /** JSON array of the scopes that were granted. */

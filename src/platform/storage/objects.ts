@@ -100,7 +100,6 @@ export function listObjectsOf(
   return readMergedPage<ObjectRow>(queries, RESOURCES[kind].plural, columns, page, filters, each);
 }
 
-/** Returns the columns of a kind's table. */
 export function columnsOf(kind: ObjectKind): readonly string[] {
   return STATEMENTS[kind].columns;
 }

@@ -7,7 +7,7 @@ export interface Bucket {
   refillMs: number;
 }
 
-/** In milliseconds. All processes use the database's clock. If it is set back, buckets refill from then on. */
+/** The time in milliseconds. All processes use the database's clock. If it is set back, buckets refill from then on. */
 const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS DOUBLE PRECISION)";
 const FILLED = `LEAST(CAST($2 AS DOUBLE PRECISION),
                       b.tokens + GREATEST(0, ${NOW} - b.at) / CAST($3 AS DOUBLE PRECISION))`;

@@ -7,7 +7,7 @@ export const PUBLIC_URL_SETTING = "public_url";
 /** When the clock was last trusted, in Unix milliseconds. */
 export const TRUSTED_TIME_SETTING = "trusted_time";
 
-/** Settings of the whole deployment. */
+/** Returns a setting of the whole deployment. */
 export async function findSetting(queries: Queries, name: string): Promise<Uint8Array | undefined> {
   return (await queries.get<{ value: Uint8Array }>("SELECT value FROM settings WHERE name = $1", [name]))?.value;
 }

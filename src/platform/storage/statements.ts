@@ -3,7 +3,6 @@ import type { SqlValue } from "./database.ts";
 /** A statement in SQLite's syntax, in which every `?` takes the next value. */
 export interface Translation {
   readonly sql: string;
-  /** Number of parameters. */
   readonly count: number;
   /** For each `?` the index of its parameter; undefined if they are in order, once each. */
   readonly order: readonly number[] | undefined;

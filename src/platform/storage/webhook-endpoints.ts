@@ -25,7 +25,7 @@ export interface WebhookEndpointRow extends StoredFields<"webhook_endpoint"> {
   failing_reported: 0 | 1;
 }
 
-/** What requests change. */
+/** The columns that requests change. */
 const CHANGEABLE = [
   ...columnsOf("webhook_endpoint"),
   ...(["status", "disabled_reason", "disabled_at"] as const),
@@ -118,13 +118,10 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
   return queries.allShared(sql, [environment]);
 }
 
-type Setting = keyof StoredFields<"webhook_endpoint">;
-const isUsedByAttempts = (column: Setting): column is Exclude<Setting, "events" | "description" | "header_names"> =>
-  !["events", "description", "header_names"].includes(column);
-
-/** The columns of an endpoint that an attempt needs. */
+/** The settings that an attempt uses. Each lease of deliveries reads them, so the others are left out. */
+const SETTINGS_OF_ATTEMPTS = ["url", "headers"] as const satisfies (keyof StoredFields<"webhook_endpoint">)[];
 const TARGET_COLUMNS = [
-  ...columnsOf("webhook_endpoint").filter(isUsedByAttempts),
+  ...SETTINGS_OF_ATTEMPTS,
   ...(["environment", "id", "status", "secret", "previous_secret", "previous_until"] as const),
 ];
 const CLOCK_COLUMNS = ["clock_offset", "clock_held_until"] as const;

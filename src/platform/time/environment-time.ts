@@ -3,7 +3,6 @@ import type { Clock, Random } from "../ports.ts";
 import type { Queries } from "../storage/database.ts";
 import { findEnvironment, SandboxResetError } from "../storage/environments.ts";
 
-/** The current time of one environment. */
 export interface EnvironmentNow {
   /** Unix milliseconds on the environment's clock. */
   now: number;

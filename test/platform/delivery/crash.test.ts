@@ -125,7 +125,7 @@ it(`the platform loses none of ${EVENTS * ENDPOINTS} deliveries although it is k
   );
 });
 
-it("exits 0 on SIGTERM with 500 deliveries in flight or waiting, and none is lost or sent twice", async () => {
+it("the platform exits 0 on SIGTERM with 500 deliveries in flight or waiting, and none is lost or sent twice", async () => {
   let respond = () => {};
   const stopped = new Promise<void>((resolve) => (respond = resolve));
   const slow = await startScriptedReceiver((_request, response) => void stopped.then(() => response.end()));
@@ -153,7 +153,7 @@ it("exits 0 on SIGTERM with 500 deliveries in flight or waiting, and none is los
   await slow.close();
 });
 
-it("exits 0 on SIGTERM once attempts to hanging receivers have timed out", async () => {
+it("the platform exits 0 on SIGTERM once attempts to hanging receivers have timed out", async () => {
   const hanging = await startScriptedReceiver(() => {});
   for (let i = 0; i < 3; i++) {
     await platform.api("POST", "/v1/webhook_endpoints", { url: `${hanging.url}/${i}`, events: ["order.*"] });
@@ -172,7 +172,7 @@ it("exits 0 on SIGTERM once attempts to hanging receivers have timed out", async
   await hanging.close();
 });
 
-it("retries immediately after being killed during an attempt, and waits after being killed again", async () => {
+it("the platform retries immediately after being killed during an attempt, and waits after being killed again", async () => {
   const hanging = await startScriptedReceiver(() => {});
   await platform.api("POST", "/v1/webhook_endpoints", { url: hanging.url, events: ["*"] });
   await createEvents(() => platform.api, 1);
@@ -194,7 +194,7 @@ it("retries immediately after being killed during an attempt, and waits after be
   await hanging.close();
 });
 
-it("returns 503 while the disk is full, keeps running, and recovers", async () => {
+it("the platform returns 503 while the disk is full, keeps running, and recovers", async () => {
   await platform.stop();
   // Without a listener, the signal of the file size limit that simulates a full disk would end the process.
   const listener = "data:text/javascript,process.on('SIGXFSZ',()=>{})";

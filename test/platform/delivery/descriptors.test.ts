@@ -88,7 +88,7 @@ describe("a process without free file descriptors", () => {
   });
 });
 
-it("reserves descriptors for deliveries if clients have many connections", async () => {
+it("the platform reserves descriptors for deliveries if clients have many connections", async () => {
   const platform = await start("ulimit -n 96");
   const call = callsOf(platform);
   const receiver = await receive();

@@ -26,7 +26,7 @@ function fill(queues: EndpointQueues, ids: readonly string[], free: number): num
   }
 }
 
-it.each([1, 15, 99, 5000])("keeps the reserved slots free when %i endpoints have reached the time limit", (count) => {
+it.each([1, 15, 99, 5000])("a process keeps the reserved slots free when %i endpoints have reached the time limit", (count) => {
   const queues = new EndpointQueues(LIMITS);
   const hanging = idsOf(count);
   wait(queues, [...hanging, "we_fast"]);
@@ -37,7 +37,7 @@ it.each([1, 15, 99, 5000])("keeps the reserved slots free when %i endpoints have
   expect(queues.slotsFor(queues.of("we_fast"), free)).toBeGreaterThanOrEqual(Math.ceil(KEPT / 3));
 });
 
-it("keeps fewer reserved slots free if endpoints respond within half of the time", () => {
+it("a process keeps fewer reserved slots free if endpoints respond within half of the time", () => {
   const queues = new EndpointQueues(LIMITS);
   const slow = idsOf(500);
   wait(queues, slow);
@@ -45,7 +45,7 @@ it("keeps fewer reserved slots free if endpoints respond within half of the time
   expect(fill(queues, slow, LIMITS.perProcess)).toBe(KEPT / 2);
 });
 
-it("remembers a slow endpoint only while its deliveries wait for a retry", () => {
+it("a process remembers a slow endpoint only while its deliveries wait for a retry", () => {
   const queues = new EndpointQueues(LIMITS);
   const ids = ["we_0"];
   const mayTakeLast = () => queues.slotsFor(queues.of("we_0"), KEPT) > 0;
@@ -60,7 +60,7 @@ it("remembers a slow endpoint only while its deliveries wait for a retry", () =>
   expect(mayTakeLast()).toBe(true);
 });
 
-it("claims nothing ahead for an endpoint without a slot, however many of its attempts have ended", () => {
+it("a process claims nothing ahead for an endpoint without a slot, however many of its attempts have ended", () => {
   const queues = new EndpointQueues(LIMITS);
   const ids = idsOf(100);
   wait(queues, ids);
@@ -73,7 +73,7 @@ it("claims nothing ahead for an endpoint without a slot, however many of its att
   }
 });
 
-it("claims 16 ahead for one of a hundred endpoints, as long as less than 256 are ahead in total", () => {
+it("a process claims 16 ahead for one of a hundred endpoints, as long as less than 256 are ahead in total", () => {
   const queues = new EndpointQueues(LIMITS);
   const ids = idsOf(100);
   wait(queues, ids);

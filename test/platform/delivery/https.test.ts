@@ -82,7 +82,7 @@ async function deliverTo(url: string) {
   return { delivery, secret: created.body.secret as string, event: ping.body.id as string };
 }
 
-it("delivers over https to a receiver with a trusted certificate", async () => {
+it("the platform delivers over https to a receiver with a trusted certificate", async () => {
   const { port, arrived } = await serve(trusted());
   const { delivery, secret, event } = await deliverTo(`https://localhost:${port}/hook`);
   expect(delivery).toMatchObject({ status: "succeeded", attempts: [{ status_code: 200 }] });
@@ -91,7 +91,7 @@ it("delivers over https to a receiver with a trusted certificate", async () => {
   expect(protocol).toBe("1.1");
 });
 
-it("rejects a certificate for another host", async () => {
+it("the platform rejects a certificate for another host", async () => {
   const { port, arrived } = await serve(trusted());
   const { delivery } = await deliverTo(`https://127.0.0.1:${port}/`);
   expect(delivery).toMatchObject({
@@ -101,7 +101,7 @@ it("rejects a certificate for another host", async () => {
   expect(arrived).toEqual([]);
 });
 
-it("rejects a certificate of an unknown authority", async () => {
+it("the platform rejects a certificate of an unknown authority", async () => {
   const { port, arrived } = await serve(SELF_SIGNED);
   const { delivery } = await deliverTo(`https://localhost:${port}/`);
   expect(delivery).toMatchObject({

@@ -121,7 +121,7 @@ describe("redirect URIs", () => {
   });
 });
 
-it("hides the CLI's own app", async () => {
+it("the API hides the CLI's own app", async () => {
   expect(JSON.stringify((await api("GET", "/v1/oauth_apps?limit=100")).body)).not.toContain("app_service_cli");
   for (const [method, path] of [
     ["GET", ""],
@@ -135,7 +135,7 @@ it("hides the CLI's own app", async () => {
   expect((await obtainTokens(server, "public")).access_token).toMatch(/^at_/);
 });
 
-it("requires the scopes for apps", async () => {
+it("the API requires the scopes for apps", async () => {
   const { body } = await api("POST", "/v1/api_keys", { scopes: ["oauth_apps:read"] });
   const reader = apiOf(platform.baseUrl, body.key);
   expect((await reader("GET", "/v1/oauth_apps")).status).toBe(200);

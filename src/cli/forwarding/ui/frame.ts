@@ -214,7 +214,7 @@ function failureOf(row: Row): string {
   return `${sentence} ${printable(hint)}`.trimStart();
 }
 
-/** Most important first. */
+/** The keys of the list, the most important ones first. */
 const LIST_KEYS = "enter details, / filter, r resend, w why, ↑↓ move, e edit, y cURL, t fixture, o open".split(", ");
 const LOG_KEYS = ["↑↓ scroll", "G newest", "tab back"];
 const DETAIL_KEYS = "esc back, ↑↓ scroll, ←→ event, r resend, w why, e edit, y cURL, t fixture, o open".split(", ");

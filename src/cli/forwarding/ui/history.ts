@@ -5,12 +5,11 @@ import type { Span } from "../../terminal/styles.ts";
 
 /** Limits of the history. Older rows are dropped. */
 export const MAX_ROWS = 1_000;
-/** Characters of payloads and responses. */
+/** Number of characters of payloads and responses. */
 const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
-/** Attempts of one delivery. */
+/** Number of attempts of one delivery. */
 const MAX_ATTEMPTS = 20;
 
-/** An attempt that was retried. */
 export interface EarlierAttempt {
   at: number;
   number: number;

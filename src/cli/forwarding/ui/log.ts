@@ -16,7 +16,6 @@ export class Log {
   #width = 80;
   /** Lines of the terminal below the visible ones; 0 while it follows new output. */
   #below = 0;
-  /** Called after each line. */
   onChange: () => void = () => {};
 
   add(length: number, render: LogLine["render"]): void {

@@ -41,7 +41,7 @@ const WARNING_MS = 30_000;
 /** The state of the screen. Times are of the environment, in Unix milliseconds. */
 export class Model {
   readonly history = new History();
-  /** Of the current session. */
+  /** What the current session receives. */
   feed: Feed;
   /** Output of other programs, if they share the screen. */
   readonly log: Log | undefined;
@@ -55,7 +55,7 @@ export class Model {
   /** What the help or the log covers. */
   #covered: "list" | "details" = "list";
   paused = false;
-  /** Set while disconnected. */
+  /** The lost connection; undefined while connected. */
   lost: { reason: string; failures: number; retryAt: number } | undefined;
   message: Message | undefined;
   /** Sessions that listen to the same events. */
@@ -67,7 +67,7 @@ export class Model {
   #filter = "";
   #filterBefore = "";
   #matches: ((row: Row) => boolean) | undefined;
-  /** Undefined while following the newest row. */
+  /** The selected row; undefined while following the newest one. */
   #selected: Row | undefined;
   /** Receivers that did not respond to the last attempt. */
   readonly #down = new Set<string>();
@@ -188,7 +188,6 @@ export class Model {
     this.say(text, undefined, isFailure);
   }
 
-  /** Says that other sessions listen to the same events. */
   sayOthers(count: number): void {
     this.others = count;
     this.say(othersText(count), "warn");
@@ -270,7 +269,6 @@ export class Model {
     this.scroll = Math.max(Math.min(this.scroll + lines, this.pane().length - height), 0);
   }
 
-  /** Starts typing a filter. */
   beginFilter(): void {
     this.typing = true;
     this.#filterBefore = this.#filter;

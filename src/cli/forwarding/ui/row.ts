@@ -119,7 +119,6 @@ function signatureTag({ code, signer }: Exclude<Row["event"]["verified"], true |
   return code === "header_missing" ? "no signature" : "invalid signature";
 }
 
-/** Maximum number of characters of a response in a row. */
 const MAX_NOTE_LENGTH = 200;
 
 /** Returns why the last attempt failed, or the first line of its response. */

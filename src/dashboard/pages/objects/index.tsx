@@ -3,6 +3,7 @@ import {
   type Field,
   inputFieldsOf,
   kindsWith,
+  lowerFirst,
   nounOf,
   nounsOf,
   type ObjectKind,
@@ -24,7 +25,7 @@ import { ObjectDetail } from "./detail.tsx";
 import { ObjectForm } from "./form.tsx";
 import { placeholderOf } from "../inputs.tsx";
 import { ListPage, loadedOf } from "../list-page.tsx";
-import { ObjectTable } from "./item.tsx";
+import { ObjectTable, titleField } from "./item.tsx";
 
 /** The list of a resource that is described by its fields in the table of resources, or one of its objects. */
 export function ObjectPage({ kind }: { kind: ObjectKind }) {
@@ -37,6 +38,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   const [noun, nouns] = [nounOf(kind), nounsOf(kind)];
   const owner = Object.entries<Field>(fields).find(([, { filter, type }]) => filter && type === "id");
   const ownerKind = kindsWith("prefix").find((known) => known === owner?.[1].of);
+  const title = (fields as Readonly<Record<string, Field>>)[titleField(kind)]!.label;
   const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
   const { filters: all, isFiltered } = listFilters("query", "status", "webhooks");
   const { webhooks, ...filters } = all;
@@ -56,7 +58,10 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
       command={webhooks === "" ? RESOURCES[kind].command.name : undefined}
       filters={filters}
       search={{
-        hint: owner === undefined ? `ID or any text of a ${noun}` : "Customer, amount, ID or any text",
+        hint:
+          owner === undefined
+            ? `ID or any text of a ${noun}`
+            : `${owner[1].label}, ${lowerFirst(title)}, ID or any text`,
         terms: {
           ...TIME_TERMS,
           status: oneOf("status", statuses),

@@ -30,6 +30,11 @@ export function titleField(kind: ObjectKind): string {
   return Object.entries<Field>(RESOURCES[kind].fields).find(([, { type, inList }]) => inList && type !== "id")![0];
 }
 
+/** Returns whether the title of an object is its own, such as an email address, so that it needs no ID beside it. */
+function hasOwnTitle(kind: ObjectKind): boolean {
+  return (RESOURCES[kind].fields as Readonly<Record<string, Field>>)[titleField(kind)]!.unique === true;
+}
+
 /** Returns what names an object in a line: its email address, or its amount. */
 export function shortTitleOf(kind: ObjectKind, item: Item): string {
   const name = titleField(kind);
@@ -78,16 +83,17 @@ function Reference({ of, id, find }: { of: ObjectKind; id: string | null | undef
   const item = id === undefined ? undefined : find(id);
   if (id === undefined || item === undefined) return <Unknown />;
   if (item === null) return <span class="soft" title={id}>{`Deleted ${nounOf(of)}`}</span>;
-  const title = titleField(of);
-  const { [title]: field } = RESOURCES[of].fields as Readonly<Record<string, Field>>;
   return (
     <Link href={hrefOf(RESOURCES[of].page.name, id)} title={id}>
-      {field!.unique === true ? amountOrText(item, title, field!) : <code>{`…${id.slice(-6)}`}</code>}
+      {hasOwnTitle(of) ? shortTitleOf(of, item) : <code>{`…${id.slice(-6)}`}</code>}
     </Link>
   );
 }
 
-/** Returns the columns of the object that rows refer to, and of the one that it refers to: a payment's order and customer. */
+/**
+ * Returns the columns of the object that rows refer to, and of the one that it refers to: a payment's order and customer.
+ * The second is first, and shown in narrower windows, if it has a title of its own, which says more than an ID.
+ */
 function useReferences(kind: ObjectKind, items: readonly Item[], without: string | undefined): Column<Item>[] {
   const own = referenceOf(kind);
   const next = referenceOf(own?.of);
@@ -102,20 +108,21 @@ function useReferences(kind: ObjectKind, items: readonly Item[], without: string
   const nextIds = isShown && next !== undefined ? items.map((item) => nextIdOf(item) ?? null) : [];
   const findNext = useObjects(nextIds);
   if (!isShown) return [];
+  const isNextFirst = next !== undefined && hasOwnTitle(next.of);
   const column: Column<Item> = {
     label: own.field.label,
-    from: next === undefined ? "tablet" : "desktop",
-    isLong: next === undefined,
+    from: isNextFirst ? "desktop" : "tablet",
+    isLong: !isNextFirst,
     cell: (item) => <Reference of={own.of} id={idIn(item, own.name)} find={find} />,
   };
   if (next === undefined) return [column];
   const nextColumn: Column<Item> = {
     label: next.field.label,
-    from: "tablet",
-    isLong: true,
+    from: isNextFirst ? "tablet" : "desktop",
+    isLong: isNextFirst,
     cell: (item) => <Reference of={next.of} id={nextIdOf(item)} find={findNext} />,
   };
-  return [nextColumn, column];
+  return isNextFirst ? [nextColumn, column] : [column, nextColumn];
 }
 
 /** When something last happened to an object, or to what refers to it: with its day, if that is not the row's. */
@@ -159,7 +166,6 @@ export function ObjectTable(props: {
 }) {
   const { kind, without, eventsOf: given, state = "", ...table } = props;
   const title = titleField(kind);
-  const isNamed = (RESOURCES[kind].fields as Readonly<Record<string, Field>>)[title]!.unique === true;
   const items = props.pages.items ?? [];
   const hasStates = resourceOf(kind).statuses !== undefined;
   const readOutcomes = useOutcomes();
@@ -225,7 +231,7 @@ export function ObjectTable(props: {
         ...references,
         { label: "Deliveries", from: "tablet", isOutcome: true, cell: webhooks },
         ...(hasStates ? [] : [lastEventColumn(eventsOf)]),
-        ...(isNamed
+        ...(hasOwnTitle(kind)
           ? []
           : [
               {

@@ -137,7 +137,6 @@ function stepTo(code: ErrorCode | undefined) {
   return code && { href: `${PROBLEMS_PATH}/${code}`, title: code };
 }
 
-/** Renders the page for a path that is not an error code. */
 function unknownProblemPage(files: SiteFiles): string {
   const content = html`<div class="row">
     <div class="text">

@@ -154,7 +154,6 @@ export function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status]}`;
 }
 
-/** Headers of every page of the documentation. */
 export const DOCUMENT_HEADERS = scriptedPageHeaders("'none'");
 
 /** Path of the documentation, which leads to its first page. */

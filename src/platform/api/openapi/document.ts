@@ -11,7 +11,6 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../../contract/listen.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../../http/problem.ts";
 
-/** Facts about the platform that serves the document. */
 interface DocumentFacts {
   baseUrl: string;
   /** Dates, oldest first. */

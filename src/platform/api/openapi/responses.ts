@@ -36,7 +36,6 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
   Unavailable: ["unavailable"],
 };
 
-/** The errors that a request to any operation can get. */
 export const GENERAL_ERRORS: readonly ErrorCode[] = [...new Set(Object.values(SHARED).flat())].filter(
   (code) => !["invalid_request", "invalid_cursor", "insufficient_scope", "not_found"].includes(code),
 );

@@ -2,7 +2,6 @@ import type { TSchema } from "typebox";
 import { keywordsOfFormat } from "../../http/formats.ts";
 import { exampleResponse } from "./examples.ts";
 
-/** A part of the document. */
 export type Json = Record<string, unknown>;
 
 /** Converts the contract's schemas to the document's: named ones become components, custom formats plain keywords. */
@@ -26,7 +25,6 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** The components so far, by name. */
   get components(): Json {
     return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
   }

@@ -14,7 +14,7 @@ export class PageError extends Error {
   readonly status: number;
   readonly title: string;
   readonly headers: Record<string, string>;
-  /** Shown below the detail. */
+  /** What the reader can do, shown below the detail. */
   readonly remedy: Html | undefined;
 
   constructor(status: number, title: string, detail: string, headers: Record<string, string> = {}, remedy?: Html) {
@@ -31,7 +31,7 @@ export interface Page {
   body: Html;
   /** Origins besides this one to which a form's response may redirect. */
   formTargets?: readonly string[];
-  /** For pages with lists. */
+  /** True for pages with lists. */
   wide?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function scriptedPageHeaders(formAction: "'self'" | "'none'") {
   return pageHeaders(...own, `form-action ${formAction}`, "require-trusted-types-for 'script'", "trusted-types 'none'");
 }
 
-/** Shown once its script runs: it copies the text before it. */
+/** Copies the text before it. It is hidden until its script runs. */
 export const COPY_BUTTON = html`<button type="button" class="small copy" hidden>Copy</button>`;
 
 const COPY_SCRIPT = `for (const button of document.querySelectorAll(".copy")) {

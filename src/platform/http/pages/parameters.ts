@@ -6,7 +6,6 @@ export class ParameterError extends Error {
   override name = "ParameterError";
 }
 
-/** The parameters of a query or a form. */
 export class Parameters {
   readonly #values: ReadonlyMap<string, string>;
   /** Names of repeated parameters. */

@@ -49,7 +49,7 @@ export function readUrl(settings: ConnectionSettings): {
   return { name: describeDatabase(settings.url), config, statementMilliseconds };
 }
 
-/** Parsed here instead of by the client library. */
+/** Returns the URL without the parameters that are parsed here instead of by the client library. */
 function withoutOwnParameters(url: URL): string {
   const rest = new URL(url);
   for (const name of [...TLS_PARAMETERS, "options"]) rest.searchParams.delete(name);

@@ -13,7 +13,7 @@ const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 export const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** In the shared memory (`-shm`), in the machine's byte order: the number of pages in the log, and in the file. */
+/** What the shared memory (`-shm`) has in the machine's byte order: the number of pages in the log, and in the file. */
 const SHARED_HEADER_BYTES = 100;
 const LOGGED_AT = 16;
 const SAVED_AT = 96;

@@ -68,14 +68,12 @@ export interface Reference {
   $ref: string;
 }
 
-/** An operation of the API, with its method and path. */
 export interface Operation extends Omit<OperationObject, "parameters"> {
   method: string;
   path: string;
   parameters: readonly ParameterObject[];
   body: { schema: Schema; example: unknown } | undefined;
   success: { status: string; description: string; mediaType?: string; schema?: Schema; example?: unknown };
-  /** The codes of its error responses. */
   errors: readonly ErrorCode[];
 }
 

@@ -17,12 +17,10 @@ export function samplePanel(title: string, samples: readonly Sample[], canBeTrie
   </figure>`;
 }
 
-/** Links a page as Markdown. */
 export function sourceLink(page: string): Html {
   return html`<p class="source"><a href="${GUIDES_PATH}/reference-${page}.md">Markdown</a></p>`;
 }
 
-/** Renders a box with a title. */
 export function panel(title: string, content: Html, button?: Html): Html {
   return html`<figure class="panel">
     <figcaption><span>${title}</span> ${button}</figcaption>

@@ -4,7 +4,6 @@ import { inProject, shellWord } from "../../../../contract/shell-command.ts";
 import type { Operation } from "./document.ts";
 import { OPERATIONS } from "../../../../contract/operations.ts";
 
-/** A code sample of a request. */
 export interface Sample {
   name: "curl" | "node" | "python" | "cli";
   label: string;

@@ -26,7 +26,7 @@ afterAll(async () => {
 describe.each([
   ["a process on SQLite", () => [single]],
   ["two processes on PostgreSQL", () => nodes],
-])("refunds of %s", (_name, platforms) => {
+])("rebates of %s", (_name, platforms) => {
   let apis: Api[];
   beforeAll(() => {
     const [first] = platforms();
@@ -36,25 +36,25 @@ describe.each([
   it("never exceed the payment together, however many are created at once", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { body: payment } = await apis[0]!("POST", "/v1/payments", { amount: 1999, currency: "EUR" });
-      const refund = { amount: 500, currency: "EUR", payment: payment.id };
+      const rebate = { amount: 500, currency: "EUR", payment: payment.id };
       const responses = await Promise.all(
-        Array.from({ length: AT_ONCE }, (_, index) => apis[index % apis.length]!("POST", "/v1/refunds", refund)),
+        Array.from({ length: AT_ONCE }, (_, index) => apis[index % apis.length]!("POST", "/v1/rebates", rebate)),
       );
       const created = responses.filter(({ status }) => status === 201);
       expect(created).toHaveLength(3);
       const rejected = responses.filter(({ status }) => status === 400);
       expect(rejected).toHaveLength(AT_ONCE - 3);
       expect(rejected[0]!.body.detail).toBe("amount exceeds what is left of the payment.");
-      expect((await apis[0]!("GET", `/v1/refunds?payment=${payment.id}`)).body.data).toHaveLength(3);
+      expect((await apis[0]!("GET", `/v1/rebates?payment=${payment.id}`)).body.data).toHaveLength(3);
     }
   });
 
   it("have a reference of their own, regardless of case, however many are created at once", async () => {
     const { body: payment } = await apis[0]!("POST", "/v1/payments", { amount: 1999, currency: "EUR" });
-    const refund = { amount: 1, currency: "EUR", payment: payment.id };
+    const rebate = { amount: 1, currency: "EUR", payment: payment.id };
     const responses = await Promise.all(
       Array.from({ length: AT_ONCE }, (_, index) =>
-        apis[index % apis.length]!("POST", "/v1/refunds", { ...refund, reference: index % 2 === 0 ? "RF-1" : "rf-1" }),
+        apis[index % apis.length]!("POST", "/v1/rebates", { ...rebate, reference: index % 2 === 0 ? "RB-1" : "rb-1" }),
       ),
     );
     const { id } = responses.find(({ status }) => status === 201)!.body;
@@ -62,56 +62,56 @@ describe.each([
       status: 409,
       body: {
         code: "already_exists",
-        detail: expect.stringMatching(new RegExp(`^The reference rf-1 belongs to refund ${id}\\.$`, "i")),
+        detail: expect.stringMatching(new RegExp(`^The reference rb-1 belongs to rebate ${id}\\.$`, "i")),
         existing: id,
-        errors: [{ pointer: "/reference", code: "taken", detail: "another refund has this reference" }],
+        errors: [{ pointer: "/reference", code: "taken", detail: "another rebate has this reference" }],
       },
     };
     const rejected = responses.filter(({ status }) => status !== 201);
     expect(rejected).toMatchObject(Array.from({ length: AT_ONCE - 1 }, () => taken));
-    const { body: other } = await apis[0]!("POST", "/v1/refunds", refund);
-    expect(await apis[0]!("PATCH", `/v1/refunds/${other.id}`, { reference: "Rf-1" })).toMatchObject(taken);
-    expect((await apis[0]!("PATCH", `/v1/refunds/${id}`, { reference: "Rf-1" })).body.reference).toBe("Rf-1");
-    expect((await apis[0]!("PATCH", `/v1/refunds/${id}`, { reference: null })).body.reference).toBeNull();
-    expect((await apis[0]!("PATCH", `/v1/refunds/${other.id}`, { reference: "RF-1" })).status).toBe(200);
+    const { body: other } = await apis[0]!("POST", "/v1/rebates", rebate);
+    expect(await apis[0]!("PATCH", `/v1/rebates/${other.id}`, { reference: "Rb-1" })).toMatchObject(taken);
+    expect((await apis[0]!("PATCH", `/v1/rebates/${id}`, { reference: "Rb-1" })).body.reference).toBe("Rb-1");
+    expect((await apis[0]!("PATCH", `/v1/rebates/${id}`, { reference: null })).body.reference).toBeNull();
+    expect((await apis[0]!("PATCH", `/v1/rebates/${other.id}`, { reference: "RB-1" })).status).toBe(200);
   });
 
   it("have one of the allowed reasons, and an existing date", async () => {
     const { body: payment } = await apis[0]!("POST", "/v1/payments", { amount: 1999, currency: "EUR" });
-    const refund = { amount: 1, currency: "EUR", payment: payment.id };
-    const given = { reason: "duplicate", due: "2026-12-24" };
-    expect((await apis[0]!("POST", "/v1/refunds", { ...refund, ...given })).body).toMatchObject(given);
-    const wrong = { ...refund, amount: 0, reason: "none", due: "2026-02-30" };
-    const { body } = await apis[0]!("POST", "/v1/refunds", wrong);
+    const rebate = { amount: 1, currency: "EUR", payment: payment.id };
+    const given = { reason: "loyalty", due: "2026-12-24" };
+    expect((await apis[0]!("POST", "/v1/rebates", { ...rebate, ...given })).body).toMatchObject(given);
+    const wrong = { ...rebate, amount: 0, reason: "none", due: "2026-02-30" };
+    const { body } = await apis[0]!("POST", "/v1/rebates", wrong);
     expect(body.errors).toEqual([
       { pointer: "/amount", code: "out_of_range", detail: "must be at least 1" },
-      { pointer: "/reason", code: "not_allowed", detail: "must be one of requested, duplicate, fraudulent" },
+      { pointer: "/reason", code: "not_allowed", detail: "must be one of volume, loyalty, delay" },
       { pointer: "/due", code: "invalid_format", detail: "must be a date of the form YYYY-MM-DD" },
     ]);
   });
 });
 
-it("the command creates refunds, and triggers their events", async () => {
+it("the command creates rebates, and triggers their events", async () => {
   const { env } = single;
-  const triggered = await runCli(["trigger", "refund.succeeded", "--json"], { env });
+  const triggered = await runCli(["trigger", "rebate.succeeded", "--json"], { env });
   expect(triggered).toMatchObject({ exitCode: 0, stderr: "" });
   for (const _time of ["first", "second"])
-    expect(await runCli(["trigger", "refund.updated"], { env })).toMatchObject({ exitCode: 0 });
-  const { stdout } = await runCli(["refunds", "list", "--status", "succeeded", "--json"], { env });
+    expect(await runCli(["trigger", "rebate.updated"], { env })).toMatchObject({ exitCode: 0 });
+  const { stdout } = await runCli(["rebates", "list", "--status", "succeeded", "--json"], { env });
   const [{ id, payment, amount, reference }] = JSON.parse(stdout) as [
     { id: string; payment: string; amount: number; reference: string },
   ];
   expect(amount).toBe(1999);
   await apiOf(single.baseUrl, single.sandboxKey)("POST", `/v1/payments/${payment}/succeed`);
   const flags = ["--amount", "1", "--currency", "eur", "--payment", payment, "--reason", "other"];
-  expect((await runCli(["refunds", "create", ...flags], { env })).stderr).toContain(
-    "is not one of requested, duplicate, fraudulent",
+  expect((await runCli(["rebates", "create", ...flags], { env })).stderr).toContain(
+    "is not one of volume, loyalty, delay",
   );
   const taken = ["--amount", "1", "--currency", "eur", "--payment", payment, "--reference", reference.toUpperCase()];
-  expect((await runCli(["refunds", "create", ...taken], { env })).stderr).toContain(
-    `To see the existing refund: service refunds get ${id}`,
+  expect((await runCli(["rebates", "create", ...taken], { env })).stderr).toContain(
+    `To see the existing rebate: service rebates get ${id}`,
   );
-  const { exitCode, stderr } = await runCli(["refunds", "create", "--amount", "0"], { env });
+  const { exitCode, stderr } = await runCli(["rebates", "create", "--amount", "0"], { env });
   expect({ exitCode, stderr }).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining("--amount: must be at least 1"),

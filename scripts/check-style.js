@@ -50,6 +50,9 @@ const NAME_RULES = [
   [/^what /, "name the thing"],
   [/^is no /, "rejects …, is not a …"],
 ];
+/** Verbs with which a test name begins only inside of a describe, which names the subject. */
+const VERBS =
+  /^(?:accepts|adds|asks|attempts|claims|closes|compiles|creates|delivers|does|enables|ends|exits|explains|fails|finds|finishes|forwards|gets|gives|has|hides|ignores|is|keeps|loses|makes|names|needs|prints|reads|rejects|remembers|removes|reports|requires|resends|reserves|responds|retries|returns|runs|says|sends|shows|starts|stops|stores|suggests|takes|uses|waits|works|writes)\b/;
 
 const git = (...args) => execFileSync("git", args, { encoding: "utf8" });
 const complaints = [];
@@ -74,6 +77,12 @@ for (const file of filesIn(TESTS)) {
       const found = phrase.exec(name);
       if (found !== null) complaints.push(`${file}: test name "${name}": ${instead}`);
     }
+  }
+  for (const [, name] of readFileSync(file, "utf8").matchAll(
+    /^(?:it|itInBrowser|\])(?:.*\))?\(\s*["`]([^"`\n]+)["`], /gm,
+  )) {
+    if (VERBS.test(name))
+      complaints.push(`${file}: test name "${name}": begin with the subject, outside of a describe`);
   }
 }
 

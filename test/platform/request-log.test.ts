@@ -388,7 +388,7 @@ describe("the retention of the log", () => {
     expect(await logs(`&key=${id}`)).toEqual([]);
   });
 
-  it("survives a stop", async () => {
+  it("keeps the entries from before a restart", async () => {
     const { headers } = await platform.api("GET", "/v1/me");
     await platform.restart();
     expect((await logs()).map(({ id }) => id)).toContain(headers.get("request-id"));

@@ -250,7 +250,7 @@ describe("stopping a run", () => {
     expect((await stopped).error).toBeUndefined();
   });
 
-  it("works before the first connection, and without a connection", async () => {
+  it("ends it without an error before the first connection, and without a connection", async () => {
     const platform = await FakePlatform.start();
     const waiting = startRun(platform, { authorization: () => new Promise(() => {}) });
     expect((await waiting.run.stop()).error).toBeUndefined();

@@ -54,7 +54,7 @@ describe("startPlatform", () => {
     expect((error as testing.PlatformError).requestId).toMatch(/^req_/);
   });
 
-  it("works in CommonJS, too", async () => {
+  it("starts a platform from CommonJS, too", async () => {
     const kit = createRequire(import.meta.url)("../../dist/testing/index.cjs") as typeof testing;
     const other = await kit.startPlatform();
     expect((await other.request("GET", "/v1/customers")).data).toEqual([]);

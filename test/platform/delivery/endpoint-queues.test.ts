@@ -26,16 +26,19 @@ function fill(queues: EndpointQueues, ids: readonly string[], free: number): num
   }
 }
 
-it.each([1, 15, 99, 5000])("a process keeps the reserved slots free when %i endpoints have reached the time limit", (count) => {
-  const queues = new EndpointQueues(LIMITS);
-  const hanging = idsOf(count);
-  wait(queues, [...hanging, "we_fast"]);
-  for (const id of hanging) queues.attemptEnded(queues.of(id), 10_000);
-  const free = fill(queues, hanging, LIMITS.perProcess);
-  expect(free).toBeGreaterThanOrEqual(KEPT);
-  queues.attemptEnded(queues.of("we_fast"), 10);
-  expect(queues.slotsFor(queues.of("we_fast"), free)).toBeGreaterThanOrEqual(Math.ceil(KEPT / 3));
-});
+it.each([1, 15, 99, 5000])(
+  "a process keeps the reserved slots free when %i endpoints have reached the time limit",
+  (count) => {
+    const queues = new EndpointQueues(LIMITS);
+    const hanging = idsOf(count);
+    wait(queues, [...hanging, "we_fast"]);
+    for (const id of hanging) queues.attemptEnded(queues.of(id), 10_000);
+    const free = fill(queues, hanging, LIMITS.perProcess);
+    expect(free).toBeGreaterThanOrEqual(KEPT);
+    queues.attemptEnded(queues.of("we_fast"), 10);
+    expect(queues.slotsFor(queues.of("we_fast"), free)).toBeGreaterThanOrEqual(Math.ceil(KEPT / 3));
+  },
+);
 
 it("a process keeps fewer reserved slots free if endpoints respond within half of the time", () => {
   const queues = new EndpointQueues(LIMITS);

@@ -44,7 +44,7 @@ export interface CommandDefinition {
 type Run = (context: Context, ...given: never[]) => unknown;
 
 export interface Operand {
-  /** As help shows it: `<id>`, `[path]` or `[words...]`. */
+  /** The argument as help shows it: `<id>`, `[path]` or `[words...]`. */
   arg: string;
   about?: string;
   parse?: (text: string) => unknown;
@@ -64,10 +64,10 @@ export interface Suggestion {
 }
 
 export interface Flag extends Pick<Operand, "parse" | "default" | "choices"> {
-  /** As help shows it: `-e, --events <list>`. */
+  /** The flag as help shows it: `-e, --events <list>`. */
   flag: string;
   about: string;
-  /** For a flag that may be repeated: returns the values so far, with another one. */
+  /** Returns the values so far with another one, of a flag that may be repeated. */
   collect?: (text: string, earlier?: never) => unknown;
   /** The default as help shows it. */
   defaultText?: string;

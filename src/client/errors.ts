@@ -79,7 +79,7 @@ export async function orIfFailed<Result, Other>(
 /** A proxy cannot be used. */
 export class ProxyError extends NetworkError {
   override name = "ProxyError";
-  /** For callers that check Node.js error codes. */
+  /** The code for callers that check those of Node.js. */
   readonly code = "ERR_PROXY";
 }
 

@@ -15,7 +15,7 @@ export const HEADERS = {
   rateLimitPolicy: "RateLimit-Policy",
 } as const;
 
-/** Sent with every delivery. */
+/** The User-Agent of every delivery. */
 export const DELIVERY_USER_AGENT = "Service-Webhooks/1";
 
 /** Returns whether a text is a header's name: a token (RFC 9110 5.6.2). `node:http` has the same check, but is slow to load. */

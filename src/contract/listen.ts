@@ -143,7 +143,7 @@ export interface Ack extends ForwardAttempt {
   filtered?: boolean;
   /** Faults that the listener injected, with the responses to its extra requests: `drop, badsig 400`. */
   injected?: string;
-  /** Oldest first; only the most recent `LIMITS.earlierAttempts`. */
+  /** Earlier attempts, oldest first; only the most recent `LIMITS.earlierAttempts`. */
   attempts?: EarlierAttempt[];
 }
 

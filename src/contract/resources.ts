@@ -500,9 +500,9 @@ export interface Field {
   described?: { request?: string; response?: string; both?: string };
   /** For type `id`: the kind of resource, which must exist. For types `list` and `map`: the format of the values. */
   of?: string;
-  /** For type `choice`: the values. */
+  /** The values of the type `choice`. */
   choices?: readonly string[];
-  /** For types `number` and `amount`: the least and the greatest value of requests. */
+  /** The least and the greatest value of requests, for types `number` and `amount`. */
   min?: number;
   max?: number;
   /** The CLI's flag, if it is not the field's name. */
@@ -525,7 +525,7 @@ export interface Field {
   inList?: true;
   /** The column of the database, if its name differs from the field's. */
   stored?: string;
-  /** For documentation and triggered events. An update changes the first value to the second. */
+  /** Values for documentation and triggered events. An update changes the first value to the second. */
   examples?: readonly (string | number)[];
 }
 

@@ -46,7 +46,7 @@ const MAX_IDLE_MS = 1000;
 /** A connection of the pool, and what it does. */
 interface Line {
   readonly connection: PostConnection;
-  /** Undefined while it is idle. */
+  /** What it does; undefined while it is idle. */
   exchange: Exchange | undefined;
   idleSince: number;
 }

@@ -109,7 +109,7 @@ export async function assembleParts(
     app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
     adminRoutes(app, shared, adminToken);
   }
-  /** Absent if the process serves no API. */
+  /** The server of listeners; absent if the process serves no API. */
   const listening = servesApi ? createListenServer(app.server, shared, authenticate, registry) : undefined;
   limitSilentConnections(app.server, shared, trustOf(settings.trustedProxies ?? []));
   return {

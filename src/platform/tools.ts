@@ -36,5 +36,5 @@ interface Tools {
   rateLimit: RateLimit | undefined;
 }
 
-/** Those of the tools that a part uses. */
+/** The tools that a part uses. */
 export type With<Name extends keyof Tools> = Pick<Tools, Name>;

@@ -16,7 +16,7 @@ type FailureKind = "timeout" | "refused" | "closed" | "other";
 
 /** A receiver's response to one delivery. */
 export interface Response {
-  /** Absent without a complete response. */
+  /** The status; absent without a complete response. */
   status?: number;
   failure?: { kind: FailureKind; message: string };
   milliseconds: number;
@@ -65,7 +65,7 @@ interface Outgoing {
   method: "GET" | "POST";
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
-  /** From the connect to the last byte of the response. */
+  /** Time limit from the connect to the last byte of the response. */
   limitMilliseconds: number;
   /** Accepts any TLS certificate. */
   skipVerify: boolean;

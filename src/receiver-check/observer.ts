@@ -6,7 +6,7 @@ import { type Clock, exchange, formatResponse, isAccepted } from "./exchange.ts"
 
 /** Observes a receiver's effects, which its responses do not reveal. */
 export interface Observer {
-  /** For display: `the probe at http://…`. */
+  /** The name to show: `the probe at http://…`. */
   name: string;
   /** How to make effects visible, as the end of a sentence. */
   advice: string;

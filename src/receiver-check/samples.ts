@@ -171,7 +171,7 @@ export function isForm(body: string | Uint8Array): boolean {
   return typeof body === "string" && FORM.test(body);
 }
 
-/** As large as those of GitHub, the largest of any provider, in bytes. */
+/** The size in bytes of payloads of GitHub, the largest of any provider. */
 export const LARGEST_PAYLOAD = 25 * 1024 * 1024;
 
 /** Returns the media type that a body appears to have. */

@@ -39,7 +39,7 @@ export interface SubjectOptions {
 
 /** Differences from a delivery as the platform would send it. */
 export interface Deviation {
-  /** Sent in place of the sample. */
+  /** The body to send in place of the sample's. */
   body?: string | Uint8Array;
   /** The signed body, if another one is sent. */
   signedBody?: string | Uint8Array;

@@ -12,7 +12,7 @@ import type { Outcome } from "./ledger.ts";
 import type { RecordedEvent } from "./recording.ts";
 import type { ReceivedReport, Report, Summary } from "./report.ts";
 
-/** As large as those of GitHub, the largest of any provider. */
+/** Bodies may be as large as those of GitHub, the largest of any provider. */
 const MAX_BODY_BYTES = 25 * 1024 * 1024;
 /** Maximum size of all bodies in memory: deliveries wait there for the receiver. */
 const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;

@@ -11,15 +11,15 @@ export function isForgery(fault: string | undefined): fault is Forgery {
 
 /** Fractions from 0 to 1 of the events that are affected. */
 export interface ChaosSettings {
-  /** Sent twice: concurrently, or one after the other. */
+  /** Events that are sent twice: concurrently, or one after the other. */
   duplicate: number;
-  /** Overtaken by up to three later events. */
+  /** Events that up to three later ones overtake. */
   reorder: number;
   /** Bounds of a delay of each event, in milliseconds. */
   delay: { min: number; max: number } | undefined;
-  /** Dropped, and delivered later. */
+  /** Events that are dropped, and delivered later. */
   drop: number;
-  /** Preceded by a copy that is signed with another secret. */
+  /** Events that follow a copy which is signed with another secret. */
   badsig: number;
   /** Preceded by a copy whose timestamp is older than the tolerance. */
   stale: number;

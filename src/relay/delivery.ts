@@ -23,7 +23,7 @@ export interface Injected {
   faults: string[];
   /** Copies that have not ended. */
   open: number;
-  /** Set once the delivery itself has ended. */
+  /** The outcome, once the delivery itself has ended. */
   outcome?: Outcome | undefined;
 }
 
@@ -42,13 +42,13 @@ export interface Delivery<Event extends RelayedEvent> {
   /** Failed attempts that were retried; `endedAt` is on the clock's scale. */
   readonly earlier: (AttemptOutcome & { endedAt: number })[];
   faults: readonly ChaosFault[];
-  /** Shared with its copies. */
+  /** The injected faults, shared with its copies. */
   injected?: Injected;
   /** Set on an extra delivery of the event: it is never retried, and its outcome is not the event's. */
   readonly copy?: "duplicate" | "badsig" | "stale" | "resent";
-  /** Set on a manual resend: its number. */
+  /** The number of a manual resend. */
   readonly resend?: number;
-  /** Sent once this one has ended. */
+  /** The delivery that is sent once this one has ended. */
   follower?: Delivery<Event>;
 }
 

@@ -26,7 +26,7 @@ const NO_DESCRIPTORS =
 const MAX_EARLIER_EXCERPT = 1_024;
 /** Failed events that are remembered, in case a resend delivers them. */
 const MAX_FAILED = 10_000;
-/** Older than any receiver should accept. */
+/** The age of a stale signature, older than any receiver should accept. */
 const STALE_SECONDS = 2 * LIMITS.signatureToleranceSeconds;
 
 export interface ForwardingOptions extends Pick<ForwarderOptions, "headers" | "skipVerify" | "timeoutMs" | "host"> {
@@ -91,7 +91,7 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #router: Router;
   readonly #schedule: Schedule<Delivery<Event>>;
   readonly #intake: Intake<Event>;
-  /** In microseconds, since it counts whole numbers. */
+  /** Latencies in microseconds, since it counts whole numbers. */
   readonly #latency = createHistogram();
   readonly #counts = { received: 0, forwarded: 0, failed: 0, unretried: 0, resolved: 0, dropped: 0 };
   /** IDs of events that failed and were not delivered since, oldest first. */
@@ -105,10 +105,10 @@ export class Dispatcher<Event extends RelayedEvent> {
   #resends = 0;
   /** Deliveries that wait for their next attempt, with the function that cancels it. */
   readonly #retries = new Map<Delivery<Event>, () => void>();
-  /** Set from the first forward that lacked a file descriptor to the next that had one. */
+  /** True from the first forward that lacked a file descriptor to the next that had one. */
   #lacksDescriptors = false;
   #paused = false;
-  /** Set by `windUp`. */
+  /** What `windUp` returned, once it was called. */
   #ended: Promise<void> | undefined;
   #end: () => void = () => {};
   /** Called when nothing waits and nothing is in flight. */
@@ -363,7 +363,7 @@ export class Dispatcher<Event extends RelayedEvent> {
     for (const [event, injected] of this.#held) this.#release(event, injected);
   }
 
-  /** Nothing is in flight. */
+  /** Ends the run: nothing is in flight. */
   #finish(): void {
     if (this.#ended !== undefined) this.#settleHeld();
     this.#end();

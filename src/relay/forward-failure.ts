@@ -111,7 +111,7 @@ const OTHER_SECRET = `${adviceOnRejection("invalid", "the receiver", "")}.`;
 interface Original {
   /** A flat list of names and values. */
   headers: readonly string[];
-  /** Those that it may be signed with. */
+  /** The schemes that it may be signed with. */
   schemes: readonly Scheme[];
   /** The scheme of the receiver, if it is known. */
   expected?: Scheme | undefined;

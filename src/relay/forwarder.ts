@@ -50,7 +50,7 @@ export interface Envelope {
 export interface Outgoing {
   /** A flat list of names and values. */
   headers: readonly string[];
-  /** Sent as it is. */
+  /** The body, sent as it is. */
   body: Uint8Array;
 }
 

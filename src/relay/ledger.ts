@@ -9,7 +9,7 @@ export interface AttemptOutcome {
   error?: string | undefined;
   durationMs: number;
   excerpt?: string | undefined;
-  /** Those of an error response. */
+  /** The headers of an error response. */
   headers?: ResponseHeaders | undefined;
 }
 
@@ -48,7 +48,7 @@ const MAX_REMEMBERED = 8_192;
  * acknowledged again instead of being forwarded twice.
  */
 export class Ledger {
-  /** In log order; the first `#completed` of them need nothing more. */
+  /** The entries in log order; the first `#completed` of them need nothing more. */
   readonly #entries = new Queue<Entry>();
   readonly #positions = new Map<string, number>();
   /** Position of the oldest entry, counted from the first entry ever. */

@@ -28,7 +28,7 @@ export interface Summary {
   /** Percentiles of the duration of successful forwards; undefined if there were none. */
   p50: number | undefined;
   p99: number | undefined;
-  /** Present if faults were injected. */
+  /** How receivers responded to injected faults, if there were any. */
   chaos?: ChaosSummary;
 }
 
@@ -77,15 +77,15 @@ export interface ForwardedReport extends ForwardResult {
   attempt: number;
   /** Where it was sent. */
   url: URL;
-  /** Set if another attempt follows, after this time. */
+  /** The time until another attempt, if one follows. */
   retryInMs?: number | undefined;
   /** Faults injected into this delivery. */
   faults?: readonly ChaosFault[] | undefined;
   /** Set on an extra delivery: a manual resend, or an injected one. */
   copy?: "duplicate" | "badsig" | "stale" | "resent" | undefined;
-  /** Set on a manual resend: the number that `resend` returned. */
+  /** The number that `resend` returned, of a manual resend. */
   resend?: number | undefined;
-  /** Set on a manual resend that delivered an event which had failed. */
+  /** True for a manual resend that delivered an event which had failed. */
   resolves?: boolean | undefined;
   /** The request's headers, a flat list of names and values. */
   headers: readonly string[];

@@ -68,7 +68,7 @@ export function startOwnCommand(
   };
 }
 
-/** Without what a test's runner or a developer has set for other programs. */
+/** Returns this process's variables without what a test's runner or a developer has set for other programs. */
 function inheritedVariables(): NodeJS.ProcessEnv {
   const isForeign = (name: string) => name.startsWith("SERVICE_") || name === "NODE_OPTIONS";
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isForeign(name)));

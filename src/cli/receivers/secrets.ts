@@ -23,7 +23,7 @@ export interface SecretFlags {
  */
 export const SECRET_FLAGS = secretFlags(`default: the secret in $${SECRET_VARIABLE}`);
 
-/** The same for `secretsIfNamed`. */
+/** The flags that `secretsIfNamed` reads. */
 export const OPTIONAL_SECRET_FLAGS = secretFlags(`default with --scheme: the secret in $${SECRET_VARIABLE}`);
 
 function secretFlags(standard: string): readonly Flag[] {

@@ -102,7 +102,7 @@ interface LoginOptions {
   baseUrl?: { value: string; source: string };
 }
 
-/** Before it expires, so that it does not expire while a request is in flight. */
+/** A token is renewed this long before it expires, so that it does not expire while a request is in flight. */
 const EARLY_MILLISECONDS = 60_000;
 
 /** Returns true if the access token should be renewed before it is sent. `now` is in Unix milliseconds. */

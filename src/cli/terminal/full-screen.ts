@@ -110,7 +110,7 @@ export class FullScreen {
     }, ESCAPE_MS);
   };
 
-  /** In raw mode the terminal sends no signals. */
+  /** Does what the terminal would do on a signal key, which it does not in raw mode. */
   #press(key: Key): void {
     if (!this.#active) return;
     if (key.name === "ctrl-c") this.#context.interrupt();

@@ -8,12 +8,12 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escape);
 }
 
-/** The same for serialized JSON, where such characters occur only inside strings. */
+/** Makes serialized JSON safe, where such characters occur only inside strings. */
 export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escape(character)));
 }
 
-/** The same for text with intended line breaks and tabs. */
+/** Makes text with intended line breaks and tabs safe. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (character) => (/[\n\t]/.test(character) ? character : escape(character)));
 }
@@ -21,7 +21,7 @@ export function printableLines(text: string): string {
 /** The styles that this program uses, and characters that are not printable. */
 const STYLE_OR_UNPRINTABLE = new RegExp(String.raw`\u001b\[(?:[0127]|2[27]|3[1-69])m|${UNPRINTABLE.source}`, "g");
 
-/** The same for whole lines of output, with their styles, line breaks and tabs. */
+/** Makes whole lines of output safe, which keep their styles, line breaks and tabs. */
 export function printableOutput(text: string): string {
   return text.replace(STYLE_OR_UNPRINTABLE, (found) =>
     found.length > 1 || /[\n\t]/.test(found) ? found : escape(found),
@@ -30,7 +30,7 @@ export function printableOutput(text: string): string {
 
 const ANY_STYLE_OR_UNPRINTABLE = new RegExp(String.raw`\u001b\[[\d;:]*m|${UNPRINTABLE.source}`, "g");
 
-/** The same for a line of another program, with any of its styles. */
+/** Makes a line of another program safe, which keeps any of its styles. */
 export function printableStyled(text: string): string {
   const shown = text.replaceAll("\t", "    ");
   return shown.replace(ANY_STYLE_OR_UNPRINTABLE, (found) => (found.length > 1 ? found : escape(found)));

@@ -8,7 +8,7 @@ export interface Styles {
   good(text: string): string;
   warn(text: string): string;
   bad(text: string): string;
-  /** With the colors of text and background exchanged. */
+  /** Exchanges the colors of text and background. */
   inverse(text: string): string;
 }
 

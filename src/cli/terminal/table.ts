@@ -6,7 +6,7 @@ import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
 const MIN_COLUMN_WIDTH = 16;
-/** Before a row takes several lines. */
+/** Minimum width of the last column, before a row takes several lines. */
 const LAST_COLUMN_WIDTH = 12;
 
 interface Cells<Item> {

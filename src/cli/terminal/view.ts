@@ -23,7 +23,7 @@ export interface Column<Item> {
   shrinks?: boolean | "middle";
   /** A list, separated by commas: it wraps after these before anything is cut. */
   wraps?: boolean;
-  /** Dropped first on a narrow terminal. */
+  /** True if a narrow terminal drops it first. */
   optional?: boolean;
 }
 

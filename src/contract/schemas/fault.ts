@@ -37,7 +37,7 @@ const Path = formatted("fault-path", "Path of an operation. `{id}` stands for an
   examples: ["/v1/orders*"],
 });
 const Status = oneOf(FAULT_STATUSES, "For the effect `status`", 503);
-/** Without an example: an example of a fault has one effect. */
+/** It has no example, because an example of a fault has one effect. */
 const Delay = Type.Integer({
   minimum: 1,
   maximum: LIMITS.maxFaultDelayMilliseconds,

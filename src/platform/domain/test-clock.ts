@@ -14,7 +14,7 @@ import { ApiError, invalidFields } from "./api-error.ts";
 
 /** Timestamps end with the year 9999. What is scheduled or expires after the clock's time must still have one. */
 const LATEST_TIME = Date.UTC(9000, 0, 1);
-/** As long as an Idempotency-Key is retained, so that a repeated request finds its advance. */
+/** Advances are retained as long as an Idempotency-Key, so that a repeated request finds its advance. */
 const RETENTION_MILLISECONDS = 86_400_000;
 
 const STATUSES = { running: "advancing", succeeded: "idle", canceled: "canceled" } as const;

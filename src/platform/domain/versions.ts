@@ -8,7 +8,7 @@ type Json = Readonly<Record<string, unknown>>;
  * version are upgraded version by version, and responses are downgraded.
  */
 export class Versions {
-  /** Oldest first. */
+  /** The dates of all versions, oldest first. */
   readonly dates: readonly string[];
   readonly latest: string;
   readonly #versions: readonly ApiVersion[];

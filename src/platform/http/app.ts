@@ -198,7 +198,7 @@ class IncomingRequest extends IncomingMessage {
 
 interface Route {
   method: string;
-  /** In Fastify's notation: `/v1/customers/:id`. */
+  /** The path in Fastify's notation: `/v1/customers/:id`. */
   path: string;
   crossOrigin?: CrossOrigin | undefined;
 }

@@ -17,7 +17,7 @@ export interface Call<Body = unknown, Query = unknown> {
 export type ResponseBody = object | RawJson;
 
 export class RawJson {
-  /** As bytes if it is long. */
+  /** The text, as bytes if it is long. */
   readonly json: string | Buffer;
   /** The cursor of the next page, if this is a page of a list that has one. */
   readonly nextCursor: string | undefined;

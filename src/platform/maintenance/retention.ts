@@ -214,7 +214,7 @@ async function removeGrants(tx: Transaction, { rows, after }: Slice, now: number
   return (await deleteEndedGrants(tx, bound, now, limit)) === limit ? after : undefined;
 }
 
-/** As many deliveries as fill a slice with their attempts, at least one. */
+/** Returns as many deliveries as fill a slice with their attempts, at least one. */
 function firstRows(found: readonly OldDelivery[], max: number): readonly OldDelivery[] {
   let rows = 0;
   const end = found.findIndex(({ attempt_count: attempts }, index) => (rows += 1 + attempts) > max && index > 0);

@@ -211,7 +211,7 @@ export function findDue(tx: Transaction, { environment, endpointId, dueAt, limit
   return tx.all<QueuedDelivery>(dueBy(tx, "$4"), [endpointId, limit, environment, dueAt]);
 }
 
-/** As `findDue`, by the environment's clock and the time that leases are measured by. */
+/** Returns the same as `findDue`, by the environment's clock and the time that leases are measured by. */
 export function findDueNow(
   tx: Transaction,
   endpoint: { environment: number; id: string },

@@ -57,7 +57,7 @@ export async function findEvent(queries: Queries, environment: number, id: strin
   return row && assertIntact(row);
 }
 
-/** As `findEvent`, and keeps the event from being deleted until the transaction ends. */
+/** Returns the same as `findEvent`, and keeps the event from being deleted until the transaction ends. */
 export async function findEventToDeliver(tx: Transaction, environment: number, id: string) {
   const lock = locking(tx, "FOR KEY SHARE");
   const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND id = $2 ${lock}`;
@@ -103,7 +103,7 @@ export async function newestOfTypes(queries: Queries, environment: number) {
 
 export interface EventPage {
   rows: EventListRow[];
-  /** Of the matching events, the number of the newest one that is held back; 0 if there is none. */
+  /** The number of the newest matching event that is held back; 0 if there is none. */
   heldBack: number;
   horizon: number;
 }

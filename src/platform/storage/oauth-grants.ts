@@ -196,7 +196,7 @@ export interface OAuthCodeRow {
   environment: number;
   /** JSON array of scopes. */
   scopes: string;
-  /** As it was sent; null if the request had none. */
+  /** The address as it was sent; null if the request had none. */
   redirect_uri: string | null;
   /** The S256 challenge. */
   challenge: string;

@@ -4,7 +4,7 @@ import type { SqlValue } from "./database.ts";
 export interface Translation {
   readonly sql: string;
   readonly count: number;
-  /** For each `?` the index of its parameter; undefined if they are in order, once each. */
+  /** The index of the parameter of each `?`; undefined if they are in order, once each. */
   readonly order: readonly number[] | undefined;
 }
 

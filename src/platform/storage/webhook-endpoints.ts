@@ -70,7 +70,7 @@ export interface EndpointOutcomes {
   id: string;
   /** True if one of them succeeded. */
   succeeded: boolean;
-  /** Those that failed after the last successful one. */
+  /** Number of attempts that failed after the last successful one. */
   failures: number;
   first: number | null;
   last: number | null;

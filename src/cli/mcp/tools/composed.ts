@@ -15,7 +15,7 @@ import { closed, idOf, nullable } from "../../../contract/schemas/fields.ts";
 
 const MAX_EVENTS = 100;
 const POLL_MILLISECONDS = 500;
-/** Most clients give up a call after a minute. */
+/** How long a tool waits by default: most clients end a call after a minute. */
 const DEFAULT_SECONDS = 30;
 const MAX_SECONDS = 300;
 

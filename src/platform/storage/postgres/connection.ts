@@ -24,7 +24,7 @@ export interface QueryResult {
 /** The client library's state of a connection. */
 interface ClientProtocol {
   stream: Socket;
-  /** By name, the statements that were sent to be prepared and are not confirmed or rejected. */
+  /** Statements by name that were sent to be prepared and are not confirmed or rejected. */
   submittedNamedStatements: Record<string, string>;
 }
 

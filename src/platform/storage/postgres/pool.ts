@@ -2,7 +2,7 @@ import type { Log } from "../../ports.ts";
 import { StorageUnavailableError } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
-/** After a failed attempt to connect, others are rejected for this long instead of each opening a connection. */
+/** After a failed attempt to connect, other attempts are rejected for this long instead of each opening a connection. */
 const FAIL_FAST_MILLISECONDS = 200;
 /** A writer that waits longer for a connection is rejected. */
 const WAIT_MILLISECONDS = 5_000;

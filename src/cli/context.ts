@@ -175,7 +175,6 @@ export class Context {
     return new Context({ ...this.#io, cwd: this.projectFolder }, this.globals, this.output);
   }
 
-  /** True if the working folder is in one with a project file. */
   get hasProjectFile(): boolean {
     return existsSync(join(this.projectFolder, PROJECT_FILE));
   }

@@ -79,7 +79,6 @@ export interface ForwardedReport extends ForwardResult {
   url: URL;
   /** The time until another attempt, if one follows. */
   retryInMs?: number | undefined;
-  /** Faults injected into this delivery. */
   faults?: readonly ChaosFault[] | undefined;
   /** Set on an extra delivery: a manual resend, or an injected one. */
   copy?: "duplicate" | "badsig" | "stale" | "resent" | undefined;

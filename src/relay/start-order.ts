@@ -41,7 +41,6 @@ export class Schedule<Item> {
     this.release(item);
   }
 
-  /** Releases the partition of a suspended item. */
   release(item: Item): void {
     const partition = this.#partitionOf?.(item);
     if (partition === undefined) return;

@@ -4,7 +4,6 @@ import { type Column, textOf } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./columns.ts";
 import { resourceFor } from "./resource.ts";
 
-/** Returns the ID of the event's object. */
 export function objectOf({ data }: ListedEvent): string {
   return data === null ? "(damaged)" : textOf(data.object["id"]);
 }

@@ -13,7 +13,6 @@ export interface TestCase {
   skipped?: string | undefined;
 }
 
-/** Writes a JUnit report to the file of `--junit`. */
 export async function writeJunit(
   file: string,
   suite: { name: string; milliseconds: number; cases: readonly TestCase[] },

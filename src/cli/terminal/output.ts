@@ -46,7 +46,6 @@ interface Clock {
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** True if stdout is a terminal. */
   readonly terminal: boolean;
   /** Colors for stdout. */
   readonly styles: Styles;

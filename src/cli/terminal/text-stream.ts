@@ -2,7 +2,6 @@ import { fstatSync, writeSync } from "node:fs";
 
 /** A destination for lines. */
 export interface TextStream {
-  /** True if it is a terminal. */
   readonly isTTY: boolean;
   /** Width of the terminal; undefined if there is none. */
   readonly columns: number | undefined;

@@ -266,7 +266,6 @@ export function updateSchemas<Of extends Kind>(
   }) as never;
 }
 
-/** Returns the schema of a field's value in responses. */
 export function valueSchema(kind: Kind, field: Field): TSchema {
   return schemaOf(kind, field, "response", {});
 }

@@ -158,7 +158,6 @@ async function findSnapshot(queries: Queries, tenant: Tenant, name: string): Pro
   throw unknownSnapshot(name, snapshots.map(nameOf));
 }
 
-/** Returns the error for a name that none of the snapshots has. */
 export function unknownSnapshot(name: string, names: readonly string[]): ApiError {
   const guesses = nearest(name, names);
   const help =

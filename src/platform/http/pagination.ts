@@ -72,7 +72,6 @@ interface ListOf<Row, Item> {
   /** Returns the item of a row; undefined if it has been removed meanwhile. */
   open: (row: Row) => Promise<Item | undefined>;
   bytesOf: (row: Row) => number;
-  /** Returns a row's position in the list. */
   positionOf: (row: Row) => string;
   /** Returns the newest rows that a search finds before all others, wherever they are in the list: at most a page. */
   foundFirst: (page: PageRequest) => Promise<Row[]>;

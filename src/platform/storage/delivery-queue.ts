@@ -368,7 +368,6 @@ export async function releaseLeases(tx: Transaction, leased: readonly { id: stri
   await Promise.all(leased.map(({ id, token }) => tx.run(sql, [id, token])));
 }
 
-/** Releases the leases with some tokens. */
 export async function releaseTokens(tx: Transaction, tokens: readonly string[]): Promise<void> {
   const sql = `UPDATE deliveries SET ${RELEASED} WHERE lease_until IS NOT NULL AND lease_token = $1`;
   await Promise.all(tokens.map((token) => tx.run(sql, [token])));

@@ -36,7 +36,6 @@ interface LogEntry {
   addressee: Addressee | undefined;
 }
 
-/** An event in the log with its body. */
 export interface LoggedEvent extends LogEntry {
   body: string;
   /** True if the body differs from the one that was written: it must not be sent. */

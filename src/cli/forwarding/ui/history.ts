@@ -80,7 +80,6 @@ export class History {
     return row;
   }
 
-  /** Adds the delivery of an edited event. */
   edited(event: RelayedEvent, at: number): Row {
     return this.#add({ event, at, isForwarded: true, copy: "edited" });
   }

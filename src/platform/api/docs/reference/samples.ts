@@ -129,7 +129,6 @@ function hasPages({ parameters }: Operation): boolean {
   return parameters.some(({ name }) => name === "limit");
 }
 
-/** Returns the example of the ID in an operation's path. */
 export function exampleId({ parameters }: Operation): string {
   const { schema } = parameters.find((parameter) => parameter.in === "path") ?? {};
   const example = schema?.examples?.[0];

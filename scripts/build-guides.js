@@ -13,6 +13,8 @@ const ASSETS = "/dashboard/assets/";
 const MIN_SECTIONS = 3;
 /** Characters of an example in a line, as `--help` breaks it on a terminal. */
 const EXAMPLE_WIDTH = 76;
+/** Characters of a page's description. */
+const MAX_DESCRIPTION = 200;
 
 /** Writes the pages, what they load, and the index of the search. */
 export async function buildGuides(root, folder) {
@@ -132,7 +134,8 @@ function groupsOf(docs) {
       pages: [...section.matchAll(/^- \[([^\]]+)\]\(([\w-]+\.md|\.\.\/[A-Z]+\.md)(?:#install)?\)(?:: (.*))?$/gm)].map(
         ([, title, file, about = ""]) => ({ title, file, about: plain(about) }),
       ),
-    }));
+    }))
+    .filter(({ pages }) => pages.length > 0);
 }
 
 /** Returns the lists at the top of docs/commands.md. */
@@ -171,10 +174,10 @@ function nameOf(file) {
   return file === FRONT_PAGE ? "quick-start" : basename(file, ".md").toLowerCase().replace("readme", "index");
 }
 
-/** The part of the front page that says how to begin. */
+/** The parts of the front page that say how to begin, and whom to ask. */
 function quickStart(docs) {
   const sections = read(docs, FRONT_PAGE).split(/^(?=## )/m);
-  const text = ["Install", "Quick start"].map((title) =>
+  const text = ["Install", "Quick start", "Help"].map((title) =>
     sections.find((section) => section.startsWith(`## ${title}\n`)),
   );
   const title = "Install and quick start";
@@ -357,10 +360,15 @@ function sectionList(headings) {
   return `<ul>${links.join("")}</ul>`;
 }
 
-/** Returns the first sentences of a page. */
+/** Returns the first sentences of a page, which search engines show. */
 function descriptionOf({ title, text = "" }) {
   const [, paragraph = title] = /^(?:#.*|)\n+((?![#\-`|!]).+(?:\n.+)*)/m.exec(text) ?? [];
-  return plain(paragraph.replaceAll("\n", " ")).slice(0, 200);
+  const about = plain(paragraph.replaceAll("\n", " "));
+  if (about.length <= MAX_DESCRIPTION) return about.replace(/:$/, ".");
+  const start = about.slice(0, MAX_DESCRIPTION);
+  // A sentence does not end with a folder.
+  const [sentences] = /^.*[^. ][.:!?](?= )/.exec(start) ?? [];
+  return sentences?.replace(/:$/, ".") ?? start.replace(/ \S*$/, "…");
 }
 
 /** What the pages take from the source: the API's operations and errors, and the header that they share with its reference. */

@@ -55,6 +55,26 @@ describe("the guides at /docs/guides", () => {
     expect(prose).toContain("<code>npx service-cli why &lt;id&gt;</code>");
   });
 
+  it("show the lines of an error's response as they are sent", async () => {
+    for (const code of Object.keys(ERRORS)) {
+      const text = await (await fetch(`${platform.baseUrl}/problems/${code}`)).text();
+      expect(text, code).toMatch(/<code>HTTP\/1\.1 \d{3} [\w ]+\nContent-Type: application\/problem\+json\n\n\{\n/);
+    }
+  });
+
+  it("have descriptions that end with a sentence, and menus without empty groups", () => {
+    const folder = new URL("../../dist/dashboard/guides/", import.meta.url);
+    const pages = readdirSync(folder).filter((name) => name.endsWith(".html"));
+    const descriptions = pages.map((name) => {
+      const text = readFileSync(new URL(name, folder), "utf8");
+      expect(text, name).not.toMatch(/<ul>\s*<\/ul>\s*<\/li>/);
+      return [name, / name="description" content="([^"]*)"/.exec(text)?.[1] ?? ""] as const;
+    });
+    expect(
+      descriptions.filter(([, text]) => text.length > 200 || (text.length > 120 && !/[.!?…]$/.test(text))),
+    ).toEqual([]);
+  });
+
   it("are sent again only after a change", async () => {
     const url = `${platform.baseUrl}/docs/guides/tutorial.html`;
     const tag = (await fetch(url)).headers.get("etag")!;
@@ -308,18 +328,31 @@ describe("the guides at /docs/guides", () => {
   });
 });
 
-it("`npm run docs:site` writes pages of at most 100 KB whose links all lead to files", () => {
+it("`npm run docs:site` writes pages of at most 100 KB whose links all lead to files, and to anchors in them", () => {
   const folder = mkdtempSync(join(tmpdir(), "service-site-"));
   execFileSync(process.execPath, ["scripts/docs-site.js", folder]);
   const files = readdirSync(folder);
   expect(files).toEqual(expect.arrayContaining(["index.html", "api.html", "commands-listen.html", "search.json"]));
-  for (const name of files.filter((file) => file.endsWith(".html"))) {
-    const text = readFileSync(join(folder, name), "utf8");
+  const pages = new Map(
+    files.filter((file) => file.endsWith(".html")).map((file) => [file, readFileSync(join(folder, file), "utf8")]),
+  );
+  const isAnchor = (page: string, anchor: string): boolean => pages.get(page)?.includes(` id="${anchor}"`) === true;
+  const dead: string[] = [];
+  for (const [name, text] of pages) {
     if (name !== "api.html") expect(statSync(join(folder, name)).size, name).toBeLessThan(MAX_PAGE_BYTES);
     const links = [...text.matchAll(/ (?:href|src)="(?!https?:|#)([^"#]*)/g)].map(([, link]) => link!);
     expect(
       links.filter((link) => !files.includes(link)),
       name,
     ).toEqual([]);
+    const anchors = [...text.matchAll(/ href="([\w-]+\.html|)#([^"]+)/g)];
+    dead.push(
+      ...anchors
+        .filter(([, page, anchor]) => !isAnchor(page || name, anchor!))
+        .map(([, page, anchor]) => `${name}: ${page}#${anchor}`),
+    );
   }
+  expect(dead).toEqual([]);
+  const found = JSON.parse(readFileSync(join(folder, "search.json"), "utf8")) as { url: string }[];
+  expect(found.filter(({ url }) => !isAnchor(...(url.split("#") as [string, string])))).toEqual([]);
 });

@@ -110,6 +110,8 @@ function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string
   const at = CODES.indexOf(code);
   const [previous = { href: ERRORS_PAGE, title: "Errors" }, next] = [CODES[at - 1], CODES[at + 1]].map(stepTo);
   const { status, title } = ERRORS[code];
+  // A text, because the formatter joins the lines of markup.
+  const head = `HTTP/1.1 ${statusLine(status)}\nContent-Type: ${PROBLEM_MEDIA_TYPE}\n\n`;
   const content = html`<article class="row">
       <div class="text">
         <p class="type">${statusLine(status)} · <code>${code}</code></p>
@@ -121,12 +123,7 @@ function problemPage(code: ErrorCode, baseUrl: string, files: SiteFiles): string
         <p>${inline(remedy)}</p>
         <p>Guide: ${inline(guide.replace(/\((.*)\.md/, `(${GUIDES_PATH}/$1.html`))}</p>
       </div>
-      <div class="code">
-        ${codePanel(
-          "Example response",
-          html`HTTP/1.1 ${statusLine(status)} Content-Type: ${PROBLEM_MEDIA_TYPE} ${json(exampleProblem(code, baseUrl))}`,
-        )}
-      </div>
+      <div class="code">${codePanel("Example response", html`${head}${json(exampleProblem(code, baseUrl))}`)}</div>
     </article>
     ${steps(previous, next)}`;
   const description = plainText(meaning);

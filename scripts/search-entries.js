@@ -29,6 +29,7 @@ const ALIASES = {
   "receiving-webhooks.html#receiving-webhooks": "webhook get started",
   "dev.html#local-development": "test webhooks locally",
   "dev.html#the-port": "change port number",
+  "dev.html#update-the-package": "upgrade install new version npm",
   "receiving-webhooks.html#a-first-receiver": "handler route consumer listener",
   "receiving-webhooks.html#verify-signatures":
     "php ruby rails laravel kotlin csharp c# .net dotnet rust elixir algorithm hmac",
@@ -73,6 +74,10 @@ const ALIASES = {
   "/docs/reference#rate-limits": "throttling quota",
   "/docs/reference#pagination": "paging next page offset",
   "commands-webhooks.html#service-webhooks-capture": "webhook.site request bin requestbin inspect",
+  "commands-events.html#service-events-replay": "resend redeliver send again",
+  "commands-deliveries.html#service-deliveries-retry": "resend redeliver send again failed",
+  "clients.html#other-generators": "python php ruby java go client sdk",
+  "using-the-api.html#the-first-request": "curl http request example",
   "commands-trigger.html#service-trigger": "simulate fake emit fire sample",
   "commands-sandbox.html#service-sandbox-reset": "database wipe clear empty delete all data",
   "commands-keys.html#service-keys-create": "ip whitelist allowlist generate new",
@@ -85,12 +90,14 @@ const SEARCHES = {
   "concepts.html#objects": "amount, amounts, currency",
   "concepts.html#event-types":
     "what events are there, which events are there, which events exist, list of events, all events, webhook events",
-  "concepts.html#replays": "replay, replay an event, replay events, replay webhook, resend",
-  "listen.html#forward-events-to-localhost": "localhost",
+  "concepts.html#replays":
+    "replay, replay an event, replay events, replay webhook, resend, resend event, resend events",
+  "commands-events.html#service-events-replay": "resend event, resend events, resend an event",
+  "listen.html#forward-events-to-localhost": "localhost, listen live events, listen events, live events",
   "listen.html#the-signing-secret":
     "secret, webhook secret, signing secret, webhook signing secret, where is the signing secret, whsec",
   "listen.html#which-events-and-where-they-go":
-    "multiple endpoints, multiple targets, several apps, filter events, event ordering, event order",
+    "multiple endpoints, multiple targets, several apps, filter events, event ordering, event order, order events",
   "listen.html#local-https": "local https, localhost https, certificate error, ssl error, tls error",
   "dashboard.html#the-dashboard-and-the-team": "dashboard, web ui, user interface, team, users",
   "dashboard.html#the-first-sign-in":
@@ -99,6 +106,7 @@ const SEARCHES = {
   "dashboard.html#roles": "roles, remove a user",
   "dashboard.html#sessions-and-apps": "sign out everywhere, log out everywhere",
   "dev.html#the-port": "which port, what port",
+  "dev.html#update-the-package": "update, update the cli, update package, update service, how do i update",
   "authentication.html#signing-in": "sign in, sign-in, log in, logging in, device code",
   "deploying.html#shutdown-and-upgrades-without-downtime": "stop the server, stop the platform",
   "deploying.html#containers": "docker, dockerfile",
@@ -106,7 +114,7 @@ const SEARCHES = {
     "send test event, send a test event, test event, send an event, create an event",
   "providers.html#test-webhooks-of-stripe-github-and-others":
     "stripe webhook, stripe webhooks, stripe, github, shopify, slack",
-  "/docs/reference#events": "payload, webhook payload, event payload, how do i see the webhook payload",
+  "/docs/reference#events": "payload, webhook payload, event payload, payload event, how do i see the webhook payload",
   "deploying.html#limits": "max payload size, body size, payload size, limits",
   "proxies.html#reverse-proxies": "proxy, reverse proxy",
   "using-the-api.html#versions": "api version, versions, version header",
@@ -114,11 +122,15 @@ const SEARCHES = {
   "quick-start.html#install": "node.js, nodejs, node, node version",
   "concepts.html#deliveries": "webhook timeout, how long is the timeout, what is a delivery",
   "sign-in-with-service.html#sign-in-with-service": "oauth, pkce, oauth 2.0",
+  "receiving-webhooks.html#deliveries": "order events, order of events",
+  "concepts.html#bulk-operations": "retry failed, retry all failed deliveries, resend all failed deliveries",
+  "clients.html#other-generators": "python client, python sdk, php client, java client, go client, ruby client",
   "receiving-webhooks.html#receiving-webhooks": "webhook, webhooks, receive webhooks, receiver",
   "commands-endpoints.html#service-endpoints-create":
     "custom headers, create endpoint, create an endpoint, add endpoint, create webhook",
   "concepts.html#retry-schedule": "retry, retries, retry policy",
-  "commands-deliveries.html#service-deliveries-retry": "retry a delivery, retry delivery",
+  "commands-deliveries.html#service-deliveries-retry":
+    "retry a delivery, retry delivery, retry failed, retry failed deliveries",
   "commands-listen.html#service-listen": "--since, --forward-to",
   "commands-keys.html#service-keys-revoke": "revoke key, revoke api key",
   "commands-endpoints.html#service-endpoints-disable": "disable endpoint, disable an endpoint, pause endpoint",
@@ -150,6 +162,7 @@ export function searchEntries(
         page: `API: ${labels}`,
         url: operations.get(route),
         words: `${plain(details)} ${route}`,
+        ...(summary.startsWith("Retrieve ") && { aliases: "get" }),
       };
     }),
     ...objectsOf(OPERATIONS, RESOURCES).map(([kind, attributes]) => ({

@@ -36,6 +36,8 @@ const QUESTION = new Set(
     " ",
   ),
 );
+/** Verbs of a question: a section need not have them, but a command may be called so. */
+const VERBS = new Set("get find see want need use".split(" "));
 /** Words of a problem: a section need not have them, but those of this page come first. */
 const PROBLEM = new Set("why not no never cannot can't doesn't don't isn't won't fails failed failing".split(" "));
 const PROBLEMS_PAGE = "Troubleshooting";
@@ -56,15 +58,16 @@ export interface Results {
 export function results(entries: readonly Entry[], typed: string): Results {
   const phrase = typed.toLowerCase().replace(/\?+$/, "").trim();
   const words = wordsOf(phrase);
-  const isKnown = entries.some(({ searches }) => searches?.includes(phrase));
-  if (isKnown || hasMatch(entries, words)) return { found: find(entries, words, phrase), words, note: "" };
+  const found = find(entries, words, phrase);
+  if (found.some((entry) => isPinned(entry, words, phrase)) || hasMatch(entries, words))
+    return { found, words, note: "" };
   const meant = corrected(words, entries);
   if (hasMatch(entries, meant)) {
     const note = `No matches. Showing results for “${meant.join(" ")}”`;
     return { found: find(entries, meant), words: meant, note };
   }
-  const found = ranked(entries, (entry) => someOf(entry, words));
-  return { found, words, note: found.length === 0 ? "" : "No section has all of these words" };
+  const partial = ranked(entries, (entry) => someOf(entry, words));
+  return { found: partial, words, note: partial.length === 0 ? "" : "No section has all of these words" };
 }
 
 function wordsOf(phrase: string): string[] {
@@ -82,9 +85,18 @@ export function find(entries: readonly Entry[], words: readonly string[], phrase
   return ranked(
     entries,
     (entry) =>
-      (entry.searches?.includes(phrase) === true ? PINNED : 0) +
+      (isPinned(entry, words, phrase) ? PINNED : 0) +
       (scoreOf(entry, words) || someOf({ ...entry, page: "", words: "" }, words)),
   );
+}
+
+/** Returns whether an entry comes first for what was typed, or for what it asks about: `how do I get a webhook secret`. */
+function isPinned({ searches = [] }: Entry, words: readonly string[], phrase: string): boolean {
+  return searches.includes(phrase) || searches.includes(withoutVerbs(words));
+}
+
+function withoutVerbs(words: readonly string[]): string {
+  return words.filter((word) => !VERBS.has(word)).join(" ");
 }
 
 function ranked(entries: readonly Entry[], scoreOfEntry: (entry: Entry) => number): Entry[] {
@@ -98,7 +110,9 @@ const PARTIAL = 1000;
 
 /** Returns the score of an entry that lacks some of the words. */
 function someOf(entry: Entry, words: readonly string[]): number {
-  const known = words.filter((word) => word.length > 3 && !PROBLEM.has(word) && scoreOf(entry, [word]) > 0);
+  const known = words.filter(
+    (word) => word.length > 3 && !PROBLEM.has(word) && !VERBS.has(word) && scoreOf(entry, [word]) > 0,
+  );
   return known.length === 0 ? 0 : known.length - 1 + scoreOf(entry, known) / PARTIAL;
 }
 
@@ -121,14 +135,14 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
   for (const word of words) {
     const found = FIELDS.map((name) => pointsOf(word, entry[name] ?? "", SCORES[name]));
     if (PROBLEM.has(word) && entry.page === PROBLEMS_PAGE) score += PROBLEM_PAGE;
-    else if (!PROBLEM.has(word) && found.every((points) => points === 0)) return 0;
+    else if (!PROBLEM.has(word) && !VERBS.has(word) && found.every((points) => points === 0)) return 0;
     score += found.reduce((sum, points) => sum + points, 0);
     if (word.startsWith("-") && entry.url.startsWith("commands-")) score += REFERENCE;
     if (word.includes("/") && entry.url.startsWith("/docs")) score += REFERENCE;
     if (word.includes("_") && entry.url.startsWith("errors.")) score += REFERENCE;
     if (word.startsWith("service_") && entry.title === "Environment variables") score += REFERENCE;
   }
-  const [title, phrase] = [entry.title.toLowerCase(), words.join(" ")].map((text) =>
+  const [title, phrase] = [entry.title.toLowerCase(), withoutVerbs(words) || words.join(" ")].map((text) =>
     text.replace(/^(?:service|the|an?) /, ""),
   );
   // A word that begins an error code is rarely about this error.
@@ -158,12 +172,13 @@ function stemOf(word: string): string {
   return word.replace(/ie[sd]$/, "y").replace(ENDING, "");
 }
 
-/** Returns where words of the text begin with these letters. */
+/** Returns where words of the text begin with these letters. A number is not the start of another: 401 of 4010. */
 export function positionsOf(word: string, text: string): number[] {
   const lower = text.toLowerCase();
   const positions = [];
   for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1)) {
-    if (!/[\p{L}\p{N}]/u.test(lower[at - 1] ?? "")) positions.push(at);
+    const isNumber = /\d$/.test(word) && /\d/.test(lower[at + word.length] ?? "");
+    if (!/[\p{L}\p{N}]/u.test(lower[at - 1] ?? "") && !isNumber) positions.push(at);
   }
   return positions;
 }

@@ -1,7 +1,7 @@
 /** The guides of each command, by its name, as docs/commands.md links them. */
 export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   dev: "Guide: [Local development](dev.md)",
-  serve: "Guides: [Local development](dev.md), [Deploying](deploying.md)",
+  serve: "Guides: [Deploying](deploying.md), [Local development](dev.md)",
   customers: "Guide: [Objects](concepts.md#objects)",
   orders: "Guide: [Objects](concepts.md#objects)",
   payments: "Guide: [Objects](concepts.md#objects)",

@@ -69,7 +69,7 @@ export const FIELD_TYPES = {
     limits: { format: "endpoint-url", maxLength: LIMITS.endpointUrlLength },
     flagCheck: {
       accepts: (text) => /^https?:\/*[^/\s]/i.test(text),
-      expected: "a complete URL such as https://example.com/webhooks",
+      expected: "a URL that begins with https://, such as https://example.com/webhooks",
     },
     stored: "text",
     placeholder: "url",

@@ -81,7 +81,11 @@ describe("service endpoints create", () => {
     [["--events", "*"], 2, "--url"],
     [["--url", "https://example.com/hooks", "--events", "order.*,,"], 2, "separated by commas"],
     [["--url", "https://example.com/hooks", "--events", "order.complete"], 2, "Did you mean order.completed?"],
-    [["--url", "localhost", "--events", "*"], 2, "--url: must be a complete URL such as https://example.com/webhooks"],
+    [
+      ["--url", "localhost", "--events", "*"],
+      2,
+      "--url: must be a URL that begins with https://, such as https://example.com/webhooks",
+    ],
   ])("rejects %j", async (args, exitCode, reason) => {
     expect(await service(["endpoints", "create", ...args])).toMatchObject({
       exitCode,

@@ -189,7 +189,7 @@ it("login asks for the environment on a terminal", async () => {
   terminal.type(ARROW_DOWN);
   await terminal.waitFor(/❯ live/);
   terminal.type(ENTER);
-  await terminal.waitFor("Open this URL to sign in:");
+  await terminal.waitFor("Open this URL within 5 min to sign in:");
   const url = await authorizationUrl(terminal);
   await followRedirect(await decide(on.user, url, "approve"));
   expect(await terminal.ended).toBe(0);

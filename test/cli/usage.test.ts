@@ -46,7 +46,15 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [["custmers"], 'Error: Unknown command "custmers"\nDid you mean customers?\nSee `service --help`.\n'],
     [["docs"], 'Error: Unknown command "docs"\nDid you mean open docs?\nSee `service --help`.\n'],
     [["init"], 'Error: Unknown command "init"\nDid you mean dev init?\nSee `service --help`.\n'],
-    [["refunds"], 'Error: Unknown command "refunds"\nDid you mean payments?\nSee `service --help`.\n'],
+    [["refunds"], 'Error: Unknown command "refunds"\nSee `service --help`.\n'],
+    [
+      ["retry"],
+      'Error: Unknown command "retry"\nDid you mean deliveries retry or events replay?\nSee `service --help`.\n',
+    ],
+    [
+      ["sandbox", "advance"],
+      'Error: Unknown command "advance"\nDid you mean clock advance?\nSee `service sandbox --help`.\n',
+    ],
     [["logs", "--tail"], 'Error: Unknown option "--tail"\nDid you mean logs tail?\nSee `service logs --help`.\n'],
     [
       ["api", "/v1/orders", "-d", "a=1"],
@@ -72,7 +80,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     [
       ["login", "--scope", "xyzzy"],
       expect.stringMatching(
-        /^Error: --scope: "xyzzy" is not a scope\. Add :read or :write to customers, orders, /,
+        /^Error: --scope: "xyzzy" is not a scope\. Add :read or :write to customers, orders, .*, or pass listen:read/,
       ) as string,
     ],
     [["--jsn"], 'Error: Unknown option "--jsn"\nDid you mean --json?\nSee `service --help`.\n'],

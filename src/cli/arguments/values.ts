@@ -158,6 +158,6 @@ function scopeNamed(name: string): Scope {
   if (scope !== undefined) return scope;
   const [guess] = nearest(name, SCOPES);
   throw new InvalidArgumentError(
-    `"${name}" is not a scope. ${guess === undefined ? `Add :read or :write to ${SCOPED_RESOURCES.join(", ")}` : `Did you mean ${guess}?`}`,
+    `"${name}" is not a scope. ${guess === undefined ? `Add :read or :write to ${SCOPED_RESOURCES.join(", ")}, or pass listen:read` : `Did you mean ${guess}?`}`,
   );
 }

@@ -134,7 +134,10 @@ export async function actOnObject(
 export function finalStatus(kind: ObjectKind, { id, status, to }: Record<"id" | "status" | "to", string>): ApiError {
   const { label, statuses = {} } = resourceOf(kind);
   const [initial] = Object.keys(statuses);
-  const detail = `${label} ${id} is ${status}: only a ${initial} ${nounOf(kind)} can change to ${to}.`;
+  const detail =
+    status === to
+      ? `${label} ${id} is already ${status}.`
+      : `${label} ${id} is ${status}: only a ${initial} ${nounOf(kind)} can change to ${to}.`;
   return new ApiError("invalid_transition", detail, { members: { current: status } });
 }
 

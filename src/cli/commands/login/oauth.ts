@@ -47,7 +47,7 @@ export async function signInByBrowser(
   try {
     const authorization = await beginAuthorization(server, { ...parameters, redirectUri: loopback.redirectUri });
     const arrival = loopback.callback(authorization.state);
-    await showUrl(context, server, authorization.url, open);
+    await showUrl(context, server, authorization.url, { open, seconds });
     const hint = "To wait longer, pass --timeout 15m; to sign in on another device, pass --device.";
     const { spinner } = context.output;
     const waiting = spinner.during("Waiting for the browser", () => withinTime(context, seconds, arrival, hint));
@@ -75,12 +75,19 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
   }
 }
 
-async function showUrl(context: Context, server: AuthorizationServer, url: URL, open: boolean): Promise<void> {
+async function showUrl(
+  context: Context,
+  server: AuthorizationServer,
+  url: URL,
+  { open, seconds }: { open: boolean; seconds: number },
+): Promise<void> {
   assertSameOrigin(url.href, "authorization_endpoint", server.issuer);
   const { output } = context;
   output.instruct(
     [
-      open ? "Opening your browser to sign in. If it does not open, use this URL:" : "Open this URL to sign in:",
+      open
+        ? "Opening your browser to sign in. If it does not open, use this URL:"
+        : `Open this URL within ${formatSpan(seconds)} to sign in:`,
       `  ${output.noteStyles.accent(url.href)}`,
     ],
     { authorization_url: url.href },

@@ -40,6 +40,7 @@ const QUESTION = new Set(
 const VERBS = new Set("get find see want need use".split(" "));
 /** Words of a problem: a section need not have them, but those of this page come first. */
 const PROBLEM = new Set("why not no never cannot can't doesn't don't isn't won't fails failed failing".split(" "));
+const isOptional = (word: string): boolean => VERBS.has(word) || PROBLEM.has(word);
 const PROBLEMS_PAGE = "Troubleshooting";
 const PROBLEM_PAGE = 20;
 
@@ -110,9 +111,7 @@ const PARTIAL = 1000;
 
 /** Returns the score of an entry that lacks some of the words. */
 function someOf(entry: Entry, words: readonly string[]): number {
-  const known = words.filter(
-    (word) => word.length > 3 && !PROBLEM.has(word) && !VERBS.has(word) && scoreOf(entry, [word]) > 0,
-  );
+  const known = words.filter((word) => word.length > 3 && !isOptional(word) && scoreOf(entry, [word]) > 0);
   return known.length === 0 ? 0 : known.length - 1 + scoreOf(entry, known) / PARTIAL;
 }
 
@@ -135,7 +134,7 @@ function scoreOf(entry: Entry, words: readonly string[]): number {
   for (const word of words) {
     const found = FIELDS.map((name) => pointsOf(word, entry[name] ?? "", SCORES[name]));
     if (PROBLEM.has(word) && entry.page === PROBLEMS_PAGE) score += PROBLEM_PAGE;
-    else if (!PROBLEM.has(word) && !VERBS.has(word) && found.every((points) => points === 0)) return 0;
+    else if (!isOptional(word) && found.every((points) => points === 0)) return 0;
     score += found.reduce((sum, points) => sum + points, 0);
     if (word.startsWith("-") && entry.url.startsWith("commands-")) score += REFERENCE;
     if (word.includes("/") && entry.url.startsWith("/docs")) score += REFERENCE;

@@ -47,7 +47,8 @@ export async function signInByBrowser(
   try {
     const authorization = await beginAuthorization(server, { ...parameters, redirectUri: loopback.redirectUri });
     const arrival = loopback.callback(authorization.state);
-    await showUrl(context, server, authorization.url, { open, seconds });
+    assertSameOrigin(authorization.url.href, "authorization_endpoint", server.issuer);
+    await showUrl(context, authorization.url, open, seconds);
     const hint = "To wait longer, pass --timeout 15m; to sign in on another device, pass --device.";
     const { spinner } = context.output;
     const waiting = spinner.during("Waiting for the browser", () => withinTime(context, seconds, arrival, hint));
@@ -75,13 +76,7 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
   }
 }
 
-async function showUrl(
-  context: Context,
-  server: AuthorizationServer,
-  url: URL,
-  { open, seconds }: { open: boolean; seconds: number },
-): Promise<void> {
-  assertSameOrigin(url.href, "authorization_endpoint", server.issuer);
+async function showUrl(context: Context, url: URL, open: boolean, seconds: number): Promise<void> {
   const { output } = context;
   output.instruct(
     [

@@ -225,7 +225,7 @@ function remedyOf(request: RequestLogDetail, key: ApiKey | undefined, scope: unk
   if (existing !== undefined) return { action: `Use the existing ${existing.noun}`, fix: existing.command };
   const object = code === "invalid_transition" ? lookUp(path.split("/")[3]) : undefined;
   if (object !== undefined) {
-    const isDone = String(detail).endsWith(` to ${String(current)}.`);
+    const isDone = String(detail).endsWith(` is already ${String(current)}.`);
     const state = `The ${object.noun} ${isDone ? "is already" : "stays"} ${String(current)}`;
     return { action: `${state}, so ${isDone ? "treat this response as a success" : "create another one"}`, fix: null };
   }

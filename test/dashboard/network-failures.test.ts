@@ -129,6 +129,8 @@ describe("during network failures", { shuffle: false }, () => {
     await board.menu("Orders");
     const notice = page.getByRole("heading", { name: "You are signed out" });
     await notice.waitFor();
+    // Nothing was entered that another tab would keep.
+    expect(await page.getByRole("button", { name: "I have signed in" }).count()).toBe(0);
     await page.unroute("**/v1/orders?*");
     const other = await page.context().newPage();
     await other.goto(`${platform.baseUrl}/dashboard/sandbox`);

@@ -256,13 +256,14 @@ export function Copy({ text, what, label }: { text: string; what: string; label?
     timer.current = setTimeout(() => setOutcome(undefined), SHOWN_MILLISECONDS);
   };
   const words = outcome ?? label;
+  const name = words === undefined || words === "Copy" ? `Copy ${what}` : `${words}: ${what}`;
   return (
     <button
       type="button"
       class={words === undefined ? "bare" : "small"}
       onClick={() => void copy()}
-      title={`Copy ${what}`}
-      aria-label={outcome === undefined ? `Copy ${what}` : `${outcome}: ${what}`}
+      title={name}
+      aria-label={name}
     >
       <Icon name={outcome === "Copied" ? "check" : "copy"} />
       {words}

@@ -225,11 +225,11 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
         </span>
         <span class="attempt-actions">
           {body !== undefined && sent !== null && url !== undefined && (
-            <Copy text={curlOf(url, sent, body)} what={`as cURL, attempt ${last}`} label={`Copy ${which}as cURL`} />
+            <Copy text={curlOf(url, sent, body)} what={`attempt ${last}`} label={`Copy ${which}as cURL`} />
           )}
           <Copy
             text={JSON.stringify(isOne ? latest : attempts, null, 2)}
-            what={`as JSON, attempt ${last}`}
+            what={isOne ? `attempt ${last}` : `attempts ${number} to ${last}`}
             label="Copy as JSON"
           />
         </span>

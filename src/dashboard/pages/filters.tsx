@@ -264,7 +264,7 @@ export function CopyCommand({ of, filters }: { of: string; filters: Readonly<Rec
   return (
     <Copy
       text={inProject(shellCommand`service ${of} list ${[...flags, ...live]}`.trim())}
-      what="as command"
+      what="the list"
       label="Copy as command"
     />
   );

@@ -341,7 +341,7 @@ function Exchange({ log }: { log: RequestLogDetail }) {
           <Card
             title="Request"
             note={isUnread(log) && "rejected before its body was read"}
-            actions={<Copy text={curlOf(log, target)} what="as cURL" label="Copy as cURL" />}
+            actions={<Copy text={curlOf(log, target)} what="the request" label="Copy as cURL" />}
           >
             <Raw
               label="Request"

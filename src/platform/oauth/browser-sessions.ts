@@ -176,7 +176,9 @@ function linkCommandOf({ headers, socket }: IncomingMessage, exact: string | und
     isLoopback(socket.remoteAddress ?? "") &&
     isLoopback(parseUrl(`http://${headers.host}`)?.hostname ?? "") &&
     PROXY_HEADERS.every((name) => headers[name] === undefined);
-  return isHere && exact !== undefined
-    ? { text: exact, note: undefined }
-    : { text: inProject("service serve link"), note: "If the platform was started with --database, add the same one." };
+  const isExact = isHere && exact !== undefined;
+  return {
+    text: inProject(isExact ? exact : "service serve link"),
+    note: isExact ? undefined : "If the platform was started with --database, add the same one.",
+  };
 }

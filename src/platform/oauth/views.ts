@@ -78,7 +78,9 @@ export function signInPage(
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
-      ${next.startsWith(`${HOME}/`) && html`<p class="soft">to continue to ${page}</p>`}
+      <p class="soft">
+        ${next.startsWith(`${HOME}/`) ? html`to continue to ${page}` : "to send and debug webhooks on this platform"}
+      </p>
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       ${
         browser.isPasswordless

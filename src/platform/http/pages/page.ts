@@ -54,13 +54,15 @@ export function scriptedPageHeaders(formAction: "'self'" | "'none'") {
 }
 
 /** Copies the text before it. It is hidden until its script runs. */
-export const COPY_BUTTON = html`<button type="button" class="small copy" hidden>Copy</button>`;
+export const COPY_BUTTON = html`<button type="button" class="small copy" hidden>
+  <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" /></svg>Copy
+</button>`;
 
 const COPY_SCRIPT = `for (const button of document.querySelectorAll(".copy")) {
   button.hidden = navigator.clipboard === undefined;
   button.onclick = () => navigator.clipboard.writeText(button.previousElementSibling.textContent).then(() => {
-    button.textContent = "Copied";
-    setTimeout(() => button.textContent = "Copy", 2000);
+    button.lastChild.textContent = "Copied";
+    setTimeout(() => button.lastChild.textContent = "Copy", 2000);
   });
 }`;
 

@@ -2,7 +2,7 @@ import TOKENS from "../../../contract/tokens.css?raw";
 
 /** The stylesheet of all pages that the server renders, from 320 pixels up, in the language of the dashboard. */
 export const STYLESHEET = `${TOKENS}
-main { width: min(100% - 40px, 400px); margin: 0 auto; padding: 12vh 0 64px; }
+main { width: min(100% - 40px, 400px); margin: 0 auto; padding: 16vh 0 64px; }
 main.wide { width: min(100% - 40px, 680px); padding-top: 56px; }
 .brand { margin: 0 0 32px; }
 .back { display: inline-block; margin: 0 0 8px; font-size: 13px; text-decoration: none; color: var(--soft); }
@@ -15,9 +15,12 @@ pre {
   background: var(--sunk); border-radius: var(--radius);
 }
 pre, pre code { font-size: 12px; line-height: 18px; }
-.command { margin: 0 0 16px; display: flex; gap: 8px; }
+.command {
+  margin: 0 0 16px; padding: 4px 4px 4px 14px; display: flex; gap: 8px; align-items: center;
+  background: var(--sunk); border-radius: var(--radius);
+}
 .command span { display: inline-block; max-width: 100%; }
-.command pre { margin: 0; flex: 1; min-width: 0; user-select: all; white-space: pre-wrap; overflow-wrap: anywhere; }
+.command pre { margin: 0; padding: 4px 0; flex: 1; min-width: 0; user-select: all; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { border-top: 1px solid var(--line); margin-top: 32px; padding-top: 16px; }
 summary { cursor: pointer; font-weight: 500; }
 details[open] > summary { margin-bottom: 8px; }
@@ -45,6 +48,8 @@ button.primary { background: var(--ink); border-color: var(--ink); color: var(--
 button.primary:hover { background: color-mix(in srgb, var(--ink) 85%, var(--page)); }
 button.plain { border: 0; padding: 0; min-height: 0; color: var(--accent); text-decoration: underline; background: none; }
 button.small { min-height: 32px; padding: 4px 12px; font-size: 13px; }
+button.copy:not([hidden]) { display: flex; gap: 6px; align-items: center; border-color: transparent; background: none; }
+button.copy svg { width: 16px; fill: none; stroke: currentColor; stroke-width: 1.4; }
 .whole { width: 100%; }
 .choice { display: flex; gap: 12px; }
 .choice button { flex: 1; }

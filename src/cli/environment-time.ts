@@ -2,7 +2,7 @@ import { ApiError } from "../client/errors.ts";
 import { pathOf } from "../contract/resources.ts";
 import type { TestClock } from "../contract/schemas/sandbox.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
-import { secondsOf } from "./arguments/values.ts";
+import { secondsOf } from "../contract/durations.ts";
 import type { Context } from "./context.ts";
 import { formatSpan } from "./terminal/time.ts";
 

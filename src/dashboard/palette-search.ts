@@ -158,9 +158,13 @@ function createdWith(start: string): Record<string, string> {
   };
 }
 
-/** Returns whether values of an object contain a text. IDs are random: part of one is a coincidence. */
+/** The code of an error response. */
+export const ERROR_CODE = /^[45]\d\d$/;
+
+/** Returns whether values of an object contain a text. IDs are random: part of one is a coincidence, as within an amount. */
 function hasText(item: Item, text: string): boolean {
   const values = JSON.stringify(item).replaceAll(/\b[a-z]{2,4}_[0-9A-Za-z]{22}\b/g, "");
+  if (ERROR_CODE.test(text)) return new RegExp(String.raw`\b${text}(00)?\b`).test(values);
   // An amount, which the platform compares in several notations, has other digits here.
   return /\d/.test(text) || values.toLowerCase().includes(text.toLowerCase());
 }

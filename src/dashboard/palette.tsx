@@ -4,6 +4,7 @@ import { kindsWith, nounOf, RESOURCES } from "../contract/resources.ts";
 import type { Statistics } from "../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../contract/schemas/webhook-endpoint.ts";
 import { explainedKind } from "../explain/chain.ts";
+import { secondsOf } from "../contract/durations.ts";
 import { nameOfEndpoint, useEndpoints } from "./api/endpoints.ts";
 import { useQuery } from "./api/store.ts";
 import { Dialog } from "./components/dialog.tsx";
@@ -11,11 +12,13 @@ import { Icon, iconOf } from "./components/icon.tsx";
 import { hrefOfId } from "./components/values.tsx";
 import { advanceBy, NOTHING_TYPED, openCommands, retryTo, SECTIONS, typedAhead } from "./menu.ts";
 import { deliveryTerms } from "./pages/deliveries.tsx";
+import { duration } from "./format.ts";
 import { standingOf, TROUBLE, useStandings } from "./pages/overview/failures.tsx";
 import { readTerms } from "./pages/filters.tsx";
 import {
   cliCommands,
   type Command,
+  ERROR_CODE,
   GROUPS,
   hasWords,
   lateInWords,
@@ -45,6 +48,9 @@ const PAGES = SECTIONS.flatMap(({ links }) => links);
 const FIRST_GROUPS = ["This page", "Endpoints", "Recent", "Pages"] as const;
 const FIRST_SHOWN = 5;
 
+/** A question without a subject: about what fails. */
+const IS_WHY = /^(why|explain)\??$/i;
+
 /** The actions of the page, by the text of their buttons. */
 function actionsOfPage(): Command[] {
   const buttons = document.querySelectorAll<HTMLElement>(
@@ -57,7 +63,7 @@ function actionsOfPage(): Command[] {
 
 /** Returns a question with `since 14:00` as the filter `since:14:00`, and the code of an error as `code:500`. */
 function withTerms(wanted: string): string {
-  if (/^[45]\d\d$/.test(wanted)) return `code:${wanted}`;
+  if (ERROR_CODE.test(wanted)) return `code:${wanted}`;
   const [, since] = /\bsince (\S+)$/i.exec(wanted.replace(/\?$/, "")) ?? [];
   return since !== undefined && TIME.test(since) ? `since:${since}` : wanted;
 }
@@ -112,7 +118,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         aliases: `${url} webhook endpoint explain why nothing test ping send event enable disable replay ${isTroubled ? "failing fails failed broken" : ""}`,
         run: () => go(hrefOf("endpoints", id)),
       };
-      if (wanted === "") return isTroubled ? [open] : [];
+      if (wanted === "" || IS_WHY.test(wanted)) return isTroubled ? [open] : [];
       const list: Command = {
         ...open,
         label: `Deliveries to ${name}`,
@@ -147,19 +153,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
       aliases: "team member add",
       run: () => go(hrefOf("people", "", { create: "1" })),
     },
-    ...(environment.value === "live"
-      ? []
-      : (
-          [
-            ["Advance the clock 1 hour", 3600, "+1h"],
-            ["Advance the clock 1 day", 86_400, "+1d"],
-          ] as const
-        ).map(([label, seconds, short]): Command => ({
-          group: "Commands",
-          label,
-          aliases: `time skip ${short}`,
-          run: () => (advanceBy.value = seconds),
-        }))),
+    ...(environment.value === "live" ? [] : advances(wanted)),
+    {
+      group: "Commands",
+      label: "Explain the newest failure",
+      aliases: "why",
+      run: () => go(hrefOf("why")),
+    },
     ...(
       [
         ["Guides", "/docs", "docs help documentation"],
@@ -177,7 +177,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ...THEMES.map((name): Command => ({ group: "Commands", label: `Theme: ${name}`, run: () => showTheme(name) })),
     { group: "Commands", label: "Keyboard shortcuts", run: () => (openCommands.value = "keys") },
   ];
-  const words = wordsOf(wanted.replace(/^\+1 /, "+1"));
+  const words = wordsOf(wanted);
   const isNamed = ({ label, aliases = "" }: Command) => hasWords(`${label} ${aliases}`, words);
   // The same page, as the overview names it.
   const isShown = (label: string) =>
@@ -208,8 +208,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const commands: Command[] = isNothing
     ? [
         {
-          group: "Objects",
-          label: `Nothing found. Search the deliveries for “${wanted}”`,
+          group: "Commands",
+          label: `Search the deliveries for “${wanted}”`,
+          note: "Nothing else was found",
           icon: "search",
           run: () => go(hrefOf("deliveries", "", { query: wanted })),
         },
@@ -311,6 +312,19 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** Advances the clock by the duration that was typed, as the CLI takes it, or by the usual ones. */
+function advances(wanted: string): Command[] {
+  const [, number, unit] = /^(?:\+|(?:advance|skip)\b.*\s)(\d+) ?([smhdw])\w*$/i.exec(wanted) ?? [];
+  const typed = secondsOf(`${number}${unit?.toLowerCase()}`);
+  const spans = typed === undefined ? [3600, 86_400] : [typed];
+  return spans.map((seconds) => ({
+    group: typed === undefined ? "Commands" : "Found",
+    label: `Advance the clock by ${duration(seconds)}`,
+    aliases: `time skip ${typed === undefined ? "" : wanted}`,
+    run: () => (advanceBy.value = seconds),
+  }));
+}
+
 /** Opens the deliveries, where the outcome is shown, and the dialog that retries them. */
 function retryCommand(label: string, note: string, to: NonNullable<typeof retryTo.value> | null): Command {
   return {
@@ -339,5 +353,6 @@ function filterCommands(text: string, endpoints: readonly WebhookEndpoint[]): Co
   const { rest, filters } = readTerms(text, deliveryTerms(endpoints.map((one) => [one.id, nameOfEndpoint(one)])));
   if (Object.keys(filters).length === 0) return [];
   const query = { ...filters, ...(rest.trim() === "" ? {} : { query: rest.trim() }) };
-  return [{ group: "Found", label: `Deliveries: ${text.trim()}`, run: () => go(hrefOf("deliveries", "", query)) }];
+  const terms = text.trim().replace(/^code:(\S+)$/, "response $1");
+  return [{ group: "Found", label: `Deliveries: ${terms}`, run: () => go(hrefOf("deliveries", "", query)) }];
 }

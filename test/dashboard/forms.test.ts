@@ -182,8 +182,10 @@ it("the error of a field disappears once its value changes, and says what this p
   await expect.poll(() => dialog.locator(".field-error").count()).toBe(0);
 });
 
-it("the form of an endpoint shows which types a wildcard covers", async () => {
-  const { page } = board;
+it("the form of an endpoint sends no request without a URL, and shows which types a wildcard covers", async () => {
+  const { page, api } = board;
+  const rejected = async () => (await api("GET", "/v1/request_logs?method=POST&status=4xx")).body.data.length;
+  const before = await rejected();
   await board.show("sandbox/endpoints?create=1");
   const box = (name: string) => page.getByRole("dialog").getByLabel(name, { exact: true });
   const states = async () =>
@@ -191,6 +193,7 @@ it("the form of an endpoint shows which types a wildcard covers", async () => {
   const create = page.getByRole("dialog").getByRole("button", { name: "Create endpoint" });
   await create.click();
   await page.getByText("Enter a URL").waitFor();
+  expect(await rejected()).toBe(before);
   expect(await box("order.created").count()).toBe(0);
   await box("Selected events").check();
   const { y, height } = (await create.boundingBox())!;

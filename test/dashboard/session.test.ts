@@ -180,6 +180,8 @@ describe("a request with a host name that another site points to this machine", 
     ["/sign-in/link?token=x", 303],
     ["/invitation?token=x", 410],
     ["/account", 200],
+    ["/why", 303],
+    ["/why/evt_x", 303],
     ["/oauth/authorize", 400],
     ["/oauth/device", 200],
   ])("gets 421 at %s", async (path, status) => {

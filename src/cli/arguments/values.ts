@@ -9,6 +9,7 @@ import {
 } from "../../contract/event-types.ts";
 import { didYouMean, nearest } from "../../contract/nearest.ts";
 import { isScope, type Scope, SCOPED_RESOURCES, scopeOfOAuthName, SCOPES } from "../../contract/scopes.ts";
+import { secondsOf } from "../../contract/durations.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
@@ -42,15 +43,6 @@ export function wholeNumber(
   };
 }
 
-/** The units of durations, in seconds. */
-const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-};
-
 /** Parses a duration such as `30s`, `10m`, `2h`, `3d` to seconds. The bounds are seconds too. */
 export function duration(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -60,12 +52,6 @@ export function duration(min: number, max: number): (text: string) => number {
     if (seconds > max) throw new InvalidArgumentError(`Must be at most ${formatSpan(max)}.`);
     return seconds;
   };
-}
-
-/** Returns the seconds of a duration such as `90s`, `10m`, `2h`, `7d`; undefined for other text. */
-export function secondsOf(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
-  return count === undefined || unit === undefined ? undefined : Number(count) * SECONDS_PER_UNIT[unit]!;
 }
 
 const TIMEOUT_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
-import { secondsOf, wholeNumber } from "../arguments/values.ts";
+import { secondsOf } from "../../contract/durations.ts";
+import { wholeNumber } from "../arguments/values.ts";
 import { type Flag, flag } from "../command.ts";
 
 /** How the platform uses a PostgreSQL database. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { lowerFirst, withArticle } from "../../contract/resources.ts";
 import { asCallError, CallError } from "../api/call.ts";
 import { useOnce } from "./action.tsx";
 import { ErrorBox } from "./page.tsx";
@@ -103,7 +104,20 @@ function withoutFields(error: CallError, names: readonly string[]): CallError | 
   return left.length === 0 ? undefined : new CallError(error.status, { detail: error.message, errors: left });
 }
 
-/** A form that makes one call. Errors of fields are shown next to them. */
+/** Returns an error about the required fields that are empty, which need no request; undefined if there are none. */
+function missingIn(form: HTMLFormElement): CallError | undefined {
+  const inputs = [...form.querySelectorAll<HTMLInputElement>("[required], [data-missing]")];
+  const errors = inputs.flatMap((input) => {
+    const field = input.closest<HTMLElement>("[data-field]")?.dataset["field"];
+    const isEmpty = input.dataset["missing"] !== undefined || input.value.trim() === "";
+    if (!isEmpty || field === undefined) return [];
+    const label = lowerFirst(input.labels?.[0]?.textContent.replace(/s$/, "") ?? "");
+    return [{ pointer: `/${field}`, code: "required", detail: `Enter ${withArticle(label)}` }];
+  });
+  return errors.length === 0 ? undefined : new CallError(400, { errors });
+}
+
+/** A form that makes one call, once all required fields have a value. Errors of fields are shown next to them. */
 export function Form(props: {
   submit: string;
   /** True for one of several forms of a page, which is not what the page is for. */
@@ -124,6 +138,8 @@ export function Form(props: {
     setError(undefined);
     setChanged([]);
     try {
+      const missing = missingIn(form.current!);
+      if (missing !== undefined) throw missing;
       await props.run();
     } catch (problem) {
       setError(asCallError(problem));

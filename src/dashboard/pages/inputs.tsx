@@ -4,18 +4,17 @@ import {
   exampleOf,
   type Field as FieldEntry,
   kindsWith,
-  lowerFirst,
   nounsOf,
   OBJECT_KINDS,
   type ObjectKind,
   pathOf,
   RESOURCES,
-  withArticle,
 } from "../../contract/resources.ts";
 import { inProject } from "../../contract/shell-command.ts";
 import { CallError, withQuery } from "../api/call.ts";
 import type { Item } from "../api/objects.ts";
 import { useQuery } from "../api/store.ts";
+import { environmentNow } from "../clock.ts";
 import { Field, type FieldProps } from "../components/form.tsx";
 import { type MapRow, mapRows, MapField } from "../components/map-field.tsx";
 import { localIso, minorDigits, minorUnits, money, typedAmount } from "../format.ts";
@@ -111,7 +110,10 @@ interface InputsProps {
 }
 
 /** An input for each field of a form. */
-export function Inputs({ fields, ...form }: InputsProps & { fields: readonly [name: string, field: FieldEntry][] }) {
+export function Inputs({
+  fields,
+  ...form
+}: InputsProps & { fields: readonly (readonly [name: string, field: FieldEntry])[] }) {
   return (
     <>
       {fields.map(([name, field]) => (
@@ -122,15 +124,11 @@ export function Inputs({ fields, ...form }: InputsProps & { fields: readonly [na
 }
 
 function Input(props: InputsProps & { name: string; field: FieldEntry }) {
-  const { name, field, values, onValues, isEdit = false } = props;
+  const { name, field, values, onValues, error, isEdit = false } = props;
   const value = values[name]!;
   const currency = values["currency"] as string | undefined;
   const onInput = (given: Value) => onValues({ ...values, [name]: given });
   const { label, about, hint, type, required = false, choices } = field;
-  // The platform reports the format of an empty field.
-  const isMissing = value === "" && field.required !== undefined;
-  const request = `Enter ${withArticle(lowerFirst(label.replace(/s$/, "")))}`;
-  const error = props.error && isMissing ? withDetail(props.error, name, request) : props.error;
   const input = inputOf(field);
   const isWrong = error?.fields.some(({ pointer }) => pointer.startsWith(`/${name}`)) === true;
   const advice = input === "headers" && isEdit ? `${hint} A name with an empty value removes a header.` : hint;
@@ -153,10 +151,10 @@ function Input(props: InputsProps & { name: string; field: FieldEntry }) {
   switch (input) {
     case "scope":
       return (
-        <>
+        <div data-field={name} data-missing={scopesOf(value as Permissions)?.length === 0 || undefined}>
           <PermissionsField value={value as Permissions} onInput={onInput} />
           {isWrong && <p class="field-error">Choose at least one scope.</p>}
-        </>
+        </div>
       );
     case "subscription":
       return <SubscriptionsField label={label} chosen={value as string[]} onInput={onInput} isWrong={isWrong} />;
@@ -171,8 +169,25 @@ function Input(props: InputsProps & { name: string; field: FieldEntry }) {
     case "number":
       return <Field {...shared} type={input} min={field.min} max={field.max} />;
     case "date":
-    case "datetime-local":
       return <Field {...shared} type={input} />;
+    case "datetime-local":
+      return (
+        <>
+          <Field {...shared} type={input} />
+          <p class="row-actions presets">
+            {[30, 90, 365].map((days) => (
+              <button
+                key={days}
+                type="button"
+                class="small"
+                onClick={() => onInput(localIso(new Date(environmentNow() + days * DAY).toISOString()).slice(0, 16))}
+              >
+                In {days === 365 ? "1 year" : `${days} days`}
+              </button>
+            ))}
+          </p>
+        </>
+      );
     case "amount":
       return (
         <Field
@@ -186,6 +201,8 @@ function Input(props: InputsProps & { name: string; field: FieldEntry }) {
       return <Field {...shared} isLong={type === "list" || input === "headers"} />;
   }
 }
+
+const DAY = 86_400_000;
 
 const LOCAL_URL = /^https?:\/\/(localhost|127\.|\[::1\])/i;
 
@@ -233,7 +250,7 @@ function SubscriptionsField(props: {
     );
   };
   return (
-    <fieldset class="checks" data-field="events">
+    <fieldset class="checks" data-field="events" data-missing={chosen.length === 0 || undefined}>
       <legend>{label}</legend>
       {[true, false].map((isAll) => (
         <label key={isAll}>
@@ -273,7 +290,7 @@ function ObjectField({ of, ...field }: FieldProps & { of: ObjectKind }) {
   const search = { limit: SUGGESTED, query: field.value.trim() };
   const { data } = useQuery<{ data: Item[] }>(isChosen ? undefined : withQuery(pathOf(of), search));
   const suggestions = (data?.data ?? []).map((item) => [item.id, titleOf(of, item)] as const);
-  return <Field {...field} suggestions={suggestions} hint={`ID, or search ${nounsOf(of)}`} />;
+  return <Field {...field} suggestions={suggestions} placeholder={`ID, or search ${nounsOf(of)}`} />;
 }
 
 /** Shows the amount with its currency, and as the API has it, as soon as both can be read. */

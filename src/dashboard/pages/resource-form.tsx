@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { inputFieldsOf, type KindWith, pathOf } from "../../contract/resources.ts";
-import { CallError, useCall } from "../api/call.ts";
+import { type Field, inputFieldsOf, type KindWith, pathOf } from "../../contract/resources.ts";
+import { useCall } from "../api/call.ts";
 import { CreateButton, DialogButton } from "../components/action.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Form, useChanges } from "../components/form.tsx";
@@ -46,7 +46,13 @@ export function ResourceForm<Saved extends Saveable>(props: {
 }) {
   const call = useCall();
   const { kind, item, title, submit = "Save", onClose, onSaved } = props;
-  const fields = inputFieldsOf(kind).filter(([, { fixed }]) => item === undefined || !fixed);
+  const fields = inputFieldsOf(kind)
+    .filter(([, { fixed }]) => item === undefined || !fixed)
+    .map(([name, field]): readonly [string, Field] => {
+      // The API takes a key without a name, but later it could not be told from others.
+      const isNeeded = item === undefined && kind === "api_key" && name === "name";
+      return [name, isNeeded ? { ...field, required: true } : field];
+    });
   const maps = new Set(fields.flatMap(([name, field]) => (inputOf(field) === "map" ? [name] : [])));
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(fields.map(([name, field]) => [name, valueOf(name, field, item)])),
@@ -71,10 +77,6 @@ export function ResourceForm<Saved extends Saveable>(props: {
         fields={fields.map(([name]) => name)}
         onCancel={onClose}
         run={async () => {
-          // The API takes a key without a name, but later it could not be told from others.
-          if (item === undefined && kind === "api_key" && values["name"] === "") {
-            throw new CallError(400, { errors: [{ pointer: "/name", code: "required", detail: "Enter a name" }] });
-          }
           const saved =
             item === undefined
               ? await call<Saved>("POST", pathOf(kind), withMaps(body))

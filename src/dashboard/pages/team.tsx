@@ -277,7 +277,7 @@ function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
       )}
       {invited?.invitation_url !== undefined && (
         <ShownOnce
-          title="The invitation"
+          title={`Invitation of ${invited.email}`}
           secret={invited.invitation_url}
           what="the invitation link"
           onClose={() => setInvited(undefined)}
@@ -326,7 +326,7 @@ function Invite({ onClose, onInvited }: { onClose: () => void; onInvited: (user:
   const [email, setEmail] = useState("");
   return (
     <Dialog title="Invite a user" onClose={onClose}>
-      <p class="soft">You get a link to send them.</p>
+      <p>Members can do everything, also in live mode, except invite and remove users. You get a link to send them.</p>
       <Form
         submit="Invite"
         fields={["email"]}

@@ -6,6 +6,7 @@ import { findNewestFailure, useExplanation } from "../api/explanation.ts";
 import { wholeList } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Also, Answer } from "../components/answer.tsx";
+import { Field, Form } from "../components/form.tsx";
 import { Card, Empty, ErrorBox, Facts, Page } from "../components/page.tsx";
 import { Trail } from "../components/trail.tsx";
 import { hrefOfId } from "../components/values.tsx";
@@ -26,6 +27,26 @@ function nameIn(chain: Chain | undefined): string | undefined {
     return `${delivery.event_type} to ${to === undefined ? nameOfListener(delivery, chain.statistics) : nameOfEndpoint(to)}`;
   }
   return chain?.request && `${chain.request.method} ${chain.request.path}`;
+}
+
+/** Asks for the ID to explain. */
+function AskForId() {
+  const [id, setId] = useState("");
+  return (
+    <Form submit="Explain" isMinor fields={["id"]} run={async () => go(hrefOf("why", id.trim()))}>
+      {(error) => (
+        <Field
+          label="ID"
+          name="id"
+          value={id}
+          onInput={setId}
+          error={error}
+          placeholder="evt_…, dlv_…, req_…, we_… or an object"
+          required
+        />
+      )}
+    </Form>
+  );
 }
 
 /** Explains an ID as `service why` does: what happened, why, what to do, and everything that led to it. */
@@ -61,6 +82,7 @@ export function Why() {
               : "Enter the ID of an event (evt_), a delivery (dlv_), a request (req_), an endpoint (we_) or an object."}
           </p>
         </Empty>
+        <AskForId />
       </Page>
     );
   }
@@ -136,6 +158,11 @@ export function Why() {
             </Card>
           )}
         </>
+      )}
+      {query.has("newest") && (
+        <Card title="Explain something else">
+          <AskForId />
+        </Card>
       )}
     </Page>
   );

@@ -127,6 +127,10 @@ export function dashboardRoutes(scope: FastifyInstance, browserSessions: Browser
   };
   scope.get(HOME, show);
   scope.get(`${HOME}/*`, show);
+  // Readers of the command's documentation type its name.
+  for (const path of ["/why", "/why/:id"]) {
+    scope.get(path, (request, reply) => seeOther(reply, `${HOME}/sandbox${request.url}`));
+  }
 }
 
 function sendAsset(reply: FastifyReply, { mediaType, bytes, gzipped }: Asset, gzip: boolean): FastifyReply {

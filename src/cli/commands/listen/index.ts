@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
+import { secondsOf } from "../../../contract/durations.ts";
 import { isId } from "../../../contract/ids.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
 import { parseCondition } from "../../arguments/assignments.ts";
@@ -10,7 +11,6 @@ import {
   parseSpeed,
   parseSubscriptions,
   parseTimeout,
-  secondsOf,
   wholeNumber,
 } from "../../arguments/values.ts";
 import { type CommandDefinition, flag, inGroup, type ParsedCommand } from "../../command.ts";

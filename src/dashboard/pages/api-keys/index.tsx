@@ -117,7 +117,7 @@ function KeyList() {
             from: "desktop",
             cell: ({ created_by: creator }) => {
               const name = pages.items?.find(({ id }) => id === creator)?.name;
-              return name == null ? <Creator id={creator} users={users} /> : <>Key {name}</>;
+              return name == null ? <Creator id={creator} users={users} /> : <>{name} (API key)</>;
             },
           },
           {
@@ -230,7 +230,7 @@ function Creator({ id, users }: { id: string | null; users: readonly User[] }) {
     <UserEmail id={id} users={users} />
   ) : (
     <>
-      Key <Link href={hrefOf("keys", id)}>{nameOf(data)}</Link>
+      <Link href={hrefOf("keys", id)}>{nameOf(data)}</Link> (API key)
     </>
   );
 }

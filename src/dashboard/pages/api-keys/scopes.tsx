@@ -41,7 +41,7 @@ export function PermissionsField({ value, onInput }: { value: Permissions; onInp
     <>
       <Field
         label="Permissions"
-        name="access"
+        name="scopes"
         value={access}
         onInput={(given) => onInput({ ...value, access: given as Permissions["access"] })}
         options={[

@@ -182,6 +182,16 @@ it("the error of a field disappears once its value changes, and says what this p
   await expect.poll(() => dialog.locator(".field-error").count()).toBe(0);
 });
 
+it("the page of an explanation takes the ID to explain", async () => {
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/customers", { email: "explained@example.com" })).body;
+  await board.show("sandbox/why/mistyped");
+  await page.getByLabel("ID", { exact: true }).fill(` ${id} `);
+  await page.getByRole("button", { name: "Explain", exact: true }).click();
+  await page.waitForURL(`**/why/${id}`);
+  await page.getByRole("link", { name: "explained@example.com" }).first().waitFor();
+});
+
 it("the form of an endpoint sends no request without a URL, and shows which types a wildcard covers", async () => {
   const { page, api } = board;
   const rejected = async () => (await api("GET", "/v1/request_logs?method=POST&status=4xx")).body.data.length;

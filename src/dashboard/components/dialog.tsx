@@ -91,7 +91,7 @@ export function ShownOnce(props: {
       <CopyLine text={props.line ?? props.secret} what={props.line === undefined ? props.what : "the line"} />
       {props.line !== undefined && (
         <p>
-          <Copy text={props.secret} what={props.what} label="Copy only the secret" />
+          <Copy text={props.secret} what={props.what} label={`Copy ${props.what}`} />
         </p>
       )}
       {props.children}

@@ -256,7 +256,8 @@ export function Copy({ text, what, label }: { text: string; what: string; label?
     timer.current = setTimeout(() => setOutcome(undefined), SHOWN_MILLISECONDS);
   };
   const words = outcome ?? label;
-  const name = words === undefined || words === "Copy" ? `Copy ${what}` : `${words}: ${what}`;
+  const whole = `Copy ${what}`;
+  const name = words === undefined || whole.startsWith(words) ? whole : `${words}: ${what}`;
   return (
     <button
       type="button"

@@ -311,6 +311,24 @@ describe("service trigger --wait", () => {
     expect(exitCode).toBe(code);
   });
 
+  it("waits for each connected listener, whichever responds first", async () => {
+    const good = await startScriptedReceiver({ status: 204 });
+    const bad = await startScriptedReceiver({ status: 500 });
+    receivers.push(good, bad);
+    const flags = ["--retries", "1", "--forward-to"];
+    const listeners = [
+      await startListener(cli.platform.env, [...flags, good.url]),
+      await startListener(cli.platform.env, [...flags, bad.url]),
+    ];
+    const { exitCode, stdout, stderr } = await service(["trigger", "customer.created", "--wait"]);
+    for (const listener of listeners) expect(await listener.interrupt()).toBe(0);
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("1 of 2 deliveries failed"),
+    });
+    expect(stdout.match(/\nDELIVERY\t/g)).toHaveLength(2);
+  });
+
   it("exits with 1 once a delivery has permanently failed", async () => {
     const { id } = await newEndpoint({ status: 500 });
     const waiting = service(["trigger", "customer.created", "--wait", "--json"]);

@@ -6,6 +6,7 @@ import type { ExpectationReport } from "../../src/cli/commands/expect/run.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { BIN, type CliResult } from "../support/run-cli.ts";
 import { freePort } from "../support/free-port.ts";
+import { startListener } from "../support/listener.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const cli = cliOnPlatform();
@@ -120,6 +121,17 @@ describe("service expect", () => {
     expect(bad.exitCode).toBe(1);
     expect(bad.stderr).toContain("A delivery of order.created failed");
     expect(bad.stderr).toMatch(/For details: service why dlv_/);
+  });
+
+  it("waits for each connected listener, whichever responds first", async () => {
+    const receivers = [await startScriptedReceiver({ status: 204 }), await startScriptedReceiver({ status: 500 })];
+    const flags = ["--retries", "1", "--forward-to"];
+    for (const { url, close } of receivers) {
+      const listener = await startListener(cli.platform.env, [...flags, url]);
+      cleanups.push(() => listener.interrupt(), close);
+    }
+    const result = await assertThat("order.created", "--within", "1m", "--delivered", "--json", ...create);
+    expect(reportOf(result)).toMatchObject({ code: "delivery_failed", deliveries: [{}, {}] });
   });
 
   it("distinguishes an event without a receiver from a pending one", async () => {

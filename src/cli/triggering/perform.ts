@@ -22,7 +22,7 @@ export interface Call {
 }
 
 /** An event that calls caused. */
-export type TriggeredEvent = Pick<Event, "id">;
+export type TriggeredEvent = Pick<Event, "id" | "type" | "request">;
 
 /** The result of one trigger. `subject` is the object's ID, or the event itself if the API returned it. */
 interface Outcome {

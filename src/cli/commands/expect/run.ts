@@ -1,5 +1,5 @@
 import type { Client } from "../../../client/http.ts";
-import { allItems, eventsAfter, newestEventId } from "../../../client/pages.ts";
+import { eventsAfter, newestEventId } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
@@ -14,6 +14,7 @@ import { assertJq, filterWithJq } from "../../terminal/jq.ts";
 import { writeJunit } from "../../terminal/junit.ts";
 import { printable } from "../../terminal/printable.ts";
 import { viewOf } from "../../terminal/view.ts";
+import { readOutcomes } from "../../triggering/outcomes.ts";
 
 interface ExpectFlags {
   within: number;
@@ -117,7 +118,11 @@ export interface ExpectationReport {
   duration_ms: number;
 }
 
-function messageOf(code: FailureCode, { expectation, matching, deliveries }: Watch, seconds: number): string {
+function messageOf(
+  code: FailureCode,
+  { expectation, matching, deliveries, isForwarding }: Watch,
+  seconds: number,
+): string {
   const { type, count } = expectation;
   const summary = counted(matching.length, "matching event");
   switch (code) {
@@ -130,7 +135,7 @@ function messageOf(code: FailureCode, { expectation, matching, deliveries }: Wat
     case "delivery_failed":
       return `A delivery of ${type} failed`;
     case "not_delivered":
-      return deliveries.length === 0
+      return deliveries.length === 0 && !isForwarding
         ? `${type} has no delivery: no endpoint or listener received it within ${seconds} s`
         : `${type} was not delivered within ${seconds} s`;
   }
@@ -193,6 +198,9 @@ class Watch {
   /** The event of the type with the fewest differences. */
   nearest: Near | null = null;
   deliveries: Delivery[] = [];
+  /** True while a connected listener has not reported its last attempt; of an unknown one, this may never come. */
+  isForwarding = false;
+  #isUnknown = false;
 
   constructor(client: Client, expectation: Expectation, position: string | undefined) {
     this.#client = client;
@@ -207,11 +215,11 @@ class Watch {
     this.#position = fresh[0]?.id ?? this.#position;
     for (const event of fresh.toReversed()) await this.#take(event);
     if (!this.expectation.isDelivered) return;
-    const lists = [];
-    for (const { id: event } of this.matching) {
-      lists.push(await allItems<Delivery>(this.#client, "/v1/deliveries", { event }));
-    }
-    this.deliveries = lists.flat();
+    const outcomes = [];
+    for (const event of this.matching) outcomes.push(await readOutcomes(this.#client, event));
+    this.deliveries = outcomes.flatMap(({ deliveries }) => deliveries);
+    this.isForwarding = outcomes.some(({ forwarding }) => forwarding.length > 0);
+    this.#isUnknown = outcomes.some(({ unknown }) => unknown.length > 0);
   }
 
   async #take(event: ListedEvent): Promise<void> {
@@ -251,11 +259,11 @@ class Watch {
       return matched === 0 ? "event_not_seen" : "too_few_events";
     }
     const delivered = new Set(deliveries.filter(({ status }) => status === "succeeded").map(({ event }) => event));
-    const isPending = deliveries.some(({ status }) => status === "pending");
+    const isPending = this.isForwarding || deliveries.some(({ status }) => status === "pending");
     if (isDelivered && (isPending || matching.some(({ id }) => !delivered.has(id)))) {
       return isOver ? "not_delivered" : "open";
     }
-    // Another event could arrive until the time is up.
-    return count === undefined || isOver ? "met" : "open";
+    // Until the time is up, another event or the result of a listener could arrive.
+    return (count === undefined && !this.#isUnknown) || isOver ? "met" : "open";
   }
 }

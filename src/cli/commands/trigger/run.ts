@@ -1,11 +1,10 @@
 import type { Client } from "../../../client/http.ts";
-import { allItems } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, ListedEvent } from "../../../contract/schemas/event.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import { shellCommand } from "../../../contract/shell-command.ts";
-import { counted } from "../../../contract/words.ts";
+import { counted, listed } from "../../../contract/words.ts";
 import type { Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { showRequests } from "../../dry-run.ts";
@@ -15,6 +14,7 @@ import { EVENTS } from "../../resource/event-view.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
 import { type Call, callLine, Cleanup, findEvent, perform, type TriggeredEvent } from "../../triggering/perform.ts";
+import { type Outcomes, readOutcomes } from "../../triggering/outcomes.ts";
 import { dataOf, editableFields, planSteps, type Step } from "../../triggering/recipes.ts";
 
 export interface TriggerFlags {
@@ -207,8 +207,8 @@ const STYLES = { succeeded: "good", failed: "bad", pending: "warn", canceled: "d
 
 /**
  * Waits until every delivery of the events has succeeded or permanently failed, and prints the results. Throws
- * UserError if one failed, if there is none, or if one is still pending after this many seconds. An event without endpoints may be forwarded by a
- * listener, which reports its delivery after the last attempt.
+ * UserError if one failed, if there is none, or if one is still pending after this many seconds. A listener
+ * reports its delivery after the last attempt.
  */
 async function reportDeliveries(
   events: readonly TriggeredEvent[],
@@ -220,10 +220,10 @@ async function reportDeliveries(
   const listenerTimeout = Math.min(timeout, MAX_LISTENER_SECONDS);
   const now = context.now();
   const deadlines = { all: now + timeout * 1000, listeners: now + listenerTimeout * 1000 };
-  const deliveries = await output.spinner.during("Waiting for deliveries", () =>
-    awaitDeliveries(events, client, deadlines, context),
+  const { deliveries, forwarding, unknown } = await output.spinner.during("Waiting for deliveries", () =>
+    awaitOutcomes(events, client, deadlines, context),
   );
-  if (deliveries.length === 0) {
+  if (deliveries.length === 0 && forwarding.length === 0) {
     const [first] = events;
     const hint =
       first === undefined ? await receiveHint(context) : shellCommand`For the reason: service why ${first.id}`;
@@ -236,18 +236,24 @@ async function reportDeliveries(
     for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
   const failed = deliveries.filter(({ status }) => status === "failed" || status === "canceled");
   const pending = deliveries.filter(({ status }) => status === "pending");
+  const open = pending.length + forwarding.length;
   if (failed.length > 0) {
     throw new UserError(`${countOf(failed, deliveries)} ${failed[0]!.status}`, {
       hint: shellCommand`For details: service why ${failed[0]!.id}`,
       code: "delivery_failed",
     });
   }
-  if (pending.length > 0) {
-    throw new UserError(`${countOf(pending, deliveries)} still pending after ${formatSpan(timeout)}`, {
-      hint: shellCommand`For details: service why ${pending[0]!.id}\nTo run the retries now: service clock advance 3d`,
-      code: "delivery_pending",
-    });
+  if (open > 0) {
+    const subject = pending[0]?.id ?? events[0]!.id;
+    const advance = pending.length === 0 ? "" : "\nTo run the retries now: service clock advance 3d";
+    const all = counted(deliveries.length + forwarding.length, "delivery", "deliveries");
+    throw new UserError(
+      `${open === deliveries.length + forwarding.length ? all : `${open} of ${all}`} still pending after ${formatSpan(timeout)}`,
+      { hint: shellCommand`For details: service why ${subject}` + advance, code: "delivery_pending" },
+    );
   }
+  if (unknown.length > 0)
+    output.warn(`No result from the listener of ${listed(unknown, "and")} within ${listenerTimeout} s`);
   output.success(`${countOf(deliveries, deliveries)} succeeded`);
 }
 
@@ -275,31 +281,33 @@ async function noteMissingReceiver(event: string, client: Client, context: Conte
   }
 }
 
-/** Polls until the deadline (Unix milliseconds), and once more then. */
-async function awaitDeliveries(
+/** Polls until the deadline (Unix milliseconds), and once more then. Resolves with the outcomes of all events. */
+async function awaitOutcomes(
   events: readonly TriggeredEvent[],
   client: Client,
   deadlines: { all: number; listeners: number },
   context: Context,
-): Promise<Delivery[]> {
-  const ended: Delivery[] = [];
+): Promise<Outcomes> {
+  const all: Outcomes = { deliveries: [], forwarding: [], unknown: [] };
   for (const [i, event] of events.entries()) {
     for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, MAX_WAIT_MILLISECONDS)) {
-      const deliveries = await allItems<Delivery>(client, "/v1/deliveries", { event: event.id });
+      const { deliveries, forwarding, unknown } = await readOutcomes(client, event);
       const pending = deliveries.filter(({ status }) => status === "pending");
-      const hasNone = deliveries.length === 0;
-      const left = (hasNone ? deadlines.listeners : deadlines.all) - context.now();
-      if ((pending.length === 0 && !hasNone) || left <= 0) {
-        ended.push(...deliveries);
+      const isOpen = pending.length + forwarding.length > 0;
+      const left = (isOpen ? deadlines.all : deadlines.listeners) - context.now();
+      if ((!isOpen && unknown.length === 0 && deliveries.length > 0) || left <= 0) {
+        all.deliveries.push(...deliveries);
+        all.forwarding.push(...forwarding);
+        all.unknown.push(...unknown);
         break;
       }
       context.output.spinner.update(
-        hasNone ? "Waiting for a listener" : formatProgress(pending, deliveries, events.length - i - 1),
+        pending.length > 0 ? formatProgress(pending, deliveries, events.length - i - 1) : "Waiting for a listener",
       );
       await context.sleep(Math.min(wait, left));
     }
   }
-  return ended;
+  return all;
 }
 
 function formatProgress(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {

@@ -104,12 +104,16 @@ describe("service serve on a terminal", () => {
       const session = runInTerminal(["serve", "--ephemeral", "--port", "0", ...args]);
       await session.waitFor("Press Ctrl-C to stop");
       const [, url = "", key = ""] = /ready at (\S+)[^]*sandbox +(\S+)/.exec(session.text()) ?? [];
+      const env = { SERVICE_BASE_URL: url, SERVICE_API_KEY: key };
+      expect(await runCli(["orders", "list"], { env })).toMatchObject({ exitCode: 0 });
       await apiOf(url, key)("GET", `/v1/customers/${KEY}`);
       if (args.length === 0) await session.waitFor(/404 {2}GET +\/v1\/customers\/sk_sandbox_… {2}req_\w+ {2}[\d.]+ ms/);
       session.type(CTRL_C);
       expect(await session.ended).toBe(0);
       expect(session.text()).not.toContain(KEY.slice(-20));
       expect(session.text().includes("/v1/customers")).toBe(args.length === 0);
+      // Successful reads by the CLI are hidden.
+      expect(session.text()).not.toContain("/v1/orders");
     }
   });
 });

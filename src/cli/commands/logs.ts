@@ -8,7 +8,7 @@ import { type CommandDefinition, type Flag, flag } from "../command.ts";
 import type { Context } from "../context.ts";
 import { printable } from "../terminal/printable.ts";
 import type { cutMiddle } from "../terminal/spans.ts";
-import { clockTime, colorStatus, statusStyle } from "../terminal/traffic.ts";
+import { clockTime, colorStatus, isOwnRead, statusStyle } from "../terminal/traffic.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { followList } from "../resource/follow.ts";
@@ -175,10 +175,6 @@ type Filters = Record<"method" | "path" | "status" | "key" | "reads", QueryValue
 const HIDDEN_READS = "Successful reads by this CLI are hidden. To show them, pass --own-reads.";
 
 /** What commands read themselves would hide what applications do. */
-function isOwnRead({ client, method, status }: RequestLog): boolean {
-  return client === "service-cli" && (method === "GET" || method === "HEAD") && status < 400;
-}
-
 async function runTail(context: Context, { method, path, status, key, reads, ownReads }: Filters): Promise<void> {
   const spans = await import("../terminal/spans.ts");
   const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context, spans.cutMiddle));

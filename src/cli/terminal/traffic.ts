@@ -27,6 +27,16 @@ export function statusStyle(status: number): "good" | "warn" | "bad" {
   return status >= 500 ? "bad" : status >= 300 ? "warn" : "good";
 }
 
+/** Returns true for a successful read by this CLI, which would hide the requests of an application. */
+export function isOwnRead(request: {
+  client?: string | null | undefined;
+  method?: string | undefined;
+  status?: number | undefined;
+}): boolean {
+  const { client, method, status = 0 } = request;
+  return client === "service-cli" && (method === "GET" || method === "HEAD") && status < 400;
+}
+
 /** Returns what the platform did as a line for a person. The ID of a request is omitted if the rest fits the width. */
 export function activityLine(
   activity: Exclude<Activity, { event: "warning" }>,

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { databaseOf, keepPort, servedAt } from "../../project/platform.ts";
 import type { Project } from "../../project/schema.ts";
-import { activityLine, logLine } from "../../terminal/traffic.ts";
+import { activityLine, isOwnRead, logLine } from "../../terminal/traffic.ts";
 import { type ProcessGroup, startCommand } from "../../process/process-group.ts";
 
 /** A line of `service serve --json`. */
@@ -68,9 +68,7 @@ function print(record: ServeRecord, line: string, context: Context): void {
   const { output } = context;
   if (output.json) return output.line(line);
   const { event, level, time: _time, message, ...fields } = record;
-  const { client, method, status = 0 } = record;
-  // The CLI's own reads would hide the app's requests.
-  if (event === "request" && client !== undefined && method === "GET" && status < 400) return;
+  if (event === "request" && isOwnRead(record)) return;
   // The listener's own lines say that it is connected.
   if (event === "request" || event === "delivery") {
     const activity = record as unknown as Parameters<typeof activityLine>[0];

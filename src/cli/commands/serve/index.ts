@@ -51,7 +51,7 @@ export const command: CommandDefinition = {
         choices: ["all", "api", "worker"],
         default: "all",
       }),
-      flag("--log-level <level>", "Minimum level of log messages", {
+      flag("--log-level <level>", "Minimum level of log messages; debug adds successful reads by this CLI", {
         choices: ["debug", "info", "warn", "error"],
         default: "info",
       }),

@@ -1,6 +1,6 @@
 import { type Activity, loadJsonLog, type Log, type LogLevel, type Platform } from "../../../platform/index.ts";
 import type { Context } from "../../context.ts";
-import { activityLine, logLine } from "../../terminal/traffic.ts";
+import { activityLine, isOwnRead, logLine } from "../../terminal/traffic.ts";
 
 /** The first credentials of an empty database: the secrets themselves, or the file that holds them. */
 export interface FirstCredentials {
@@ -74,6 +74,7 @@ function humanReporter(context: Context, level: LogLevel) {
         return;
       }
       if (level === "warn" || level === "error") return;
+      if (level !== "debug" && activity.event === "request" && isOwnRead(activity)) return;
       output.line(activityLine(activity, context.now(), styles, output.terminal ? output.width : Infinity));
     },
     async ready(

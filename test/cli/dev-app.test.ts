@@ -50,6 +50,24 @@ describe("an app that crashes in a terminal", () => {
     await terminal.ended;
   });
 
+  it("names in the next session what its last one did not forward", async () => {
+    const app = `require("node:http").createServer(() => process.exit(3)).listen(APP_PORT, "127.0.0.1");`;
+    const project = await makeProject({ ...FILES, "app.js": app });
+    for (const isFirst of [true, false]) {
+      const terminal = runInTerminal(["dev", "--no-ui"], { cwd: project.folder, env: project.env });
+      await terminal.waitFor("Press Ctrl-C to stop everything");
+      if (isFirst) {
+        await project.service(["customers", "create", "--email", "ada@example.com"]);
+        await terminal.waitFor("Press r to restart it, q to quit");
+        terminal.type("q");
+      } else {
+        await terminal.waitFor(/skipped\.\s[^]*To receive[^]* service events\s[^]*replay --since /);
+        terminal.type(CTRL_C);
+      }
+      await terminal.ended;
+    }
+  });
+
   it("is not started while another program listens on its port", async () => {
     const project = await makeProject(FILES);
     const other = createServer().listen(project.appPort, "127.0.0.1");

@@ -144,6 +144,8 @@ const PAGE = 100;
  */
 async function hasEvent(id: string, context: Context): Promise<boolean> {
   if (!isId("event", id)) return false;
+  // The position before the first event.
+  if (timeOfId(id) === 0) return true;
   const second = Math.floor(timeOfId(id) / SECOND) * SECOND;
   const query = {
     created_after: formatTimestamp(Math.max(0, second - SECOND)),

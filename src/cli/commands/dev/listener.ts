@@ -1,4 +1,7 @@
+import { timeOfId } from "../../../contract/ids.ts";
 import type { Waiting } from "../../../contract/listen.ts";
+import { shellCommand } from "../../../contract/shell-command.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Report } from "../../../relay/report.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError } from "../../errors.ts";
@@ -52,8 +55,8 @@ export class RestartableListener {
   #isExplained = false;
   /** The current session's; undefined until it is ready. */
   #feed: Feed | undefined;
-  /** Where the next session starts. */
-  #cursor = "now";
+  /** Where the next session starts; undefined for the first one. */
+  #cursor: string | undefined;
 
   constructor(project: Project, context: Context, options: ListenerOptions) {
     this.#project = project;
@@ -130,7 +133,11 @@ export class RestartableListener {
         } else if (report.event !== "summary" || !outlives || this.#isStopped) display.print(report);
         this.#observe(report, receivers);
       },
-      warn: (text) => display.warn(text),
+      warn: (text) => {
+        const command = (_flag: string, id: string): string =>
+          this.#context.output.runnable(shellCommand`run: service events replay --since ${sinceOf(id)}`);
+        display.warn(text.replace(/pass --since (evt_\w+)/, command));
+      },
       clockRead: () => display.clockRead(),
       begin: (feed) => {
         this.#feed = feed;
@@ -161,9 +168,15 @@ export class RestartableListener {
     }
     if (report.event === "reset") return onReset();
     if (report.event !== "ready") return;
-    if (this.#cursor === "now") this.#cursor = report.cursor;
+    this.#cursor ??= report.cursor;
     onReady(report, receivers);
   }
+}
+
+/** Returns the time of an event for `--since`; for the position before the first event, the whole retention time. */
+function sinceOf(id: string): string {
+  const time = timeOfId(id);
+  return time === 0 ? "30d" : formatTimestamp(time);
 }
 
 /** As `service listen` has without flags. */

@@ -1,4 +1,4 @@
-/** The guides of each command, by its name, as docs/commands.md links them. */
+/** The guides of each command, by its name, and those of subcommands that have another one, as docs/commands.md links them. */
 export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   dev: "Guide: [Local development](dev.md)",
   serve: "Guides: [Deploying](deploying.md), [Local development](dev.md)",
@@ -14,6 +14,7 @@ export const COMMAND_GUIDES: Readonly<Record<string, string>> = {
   events: "Guides: [Events and deliveries](concepts.md#events-and-deliveries), [Replays](concepts.md#replays)",
   webhooks:
     "Guides: [Test a webhook receiver](testing-receivers.md), [Test webhooks of Stripe, GitHub and others](providers.md)",
+  "webhooks capture": "Guide: [Capture deliveries](providers.md#capture-deliveries)",
   clock: "Guide: [The test clock](concepts.md#the-test-clock)",
   sandbox: "Guide: [Reset and restore the sandbox](test-states.md)",
   faults: "Guide: [Test an API client with faults](faults.md)",

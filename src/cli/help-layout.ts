@@ -183,8 +183,9 @@ function footer(command: Command, isRoot: boolean): string {
       "",
     ].join("\n");
   }
-  const [, name = ""] = pathOf(command).split(" ");
-  const [, guide, anchor = ""] = /\(([\w-]+)\.md(#[\w-]+)?\)/.exec(COMMAND_GUIDES[name] ?? "") ?? [];
+  const [, name = "", verb = ""] = pathOf(command).split(" ");
+  const [, guide, anchor = ""] =
+    /\(([\w-]+)\.md(#[\w-]+)?\)/.exec(COMMAND_GUIDES[`${name} ${verb}`] ?? COMMAND_GUIDES[name] ?? "") ?? [];
   const more = rareFlags(command).filter(({ hidden }) => hidden).length;
   return [
     ...(command.commands.length > 0 ? [`For help on a command: ${pathOf(command)} <command> --help`] : []),

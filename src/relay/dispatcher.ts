@@ -98,6 +98,8 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #failed = new Set<string>();
   /** Added events that are not settled and of which no attempt is in flight. */
   readonly #waiting = new Set<Event>();
+  /** IDs of those that had retries left at the end. */
+  readonly #unretried: string[] = [];
   /** Events whose delivery ended before an injected copy of it. */
   readonly #held = new Map<Event, Injected>();
   /** Incremented with each `drop`. */
@@ -212,6 +214,7 @@ export class Dispatcher<Event extends RelayedEvent> {
       this.#waiting.delete(event);
       this.#counts.failed += 1;
       this.#counts.unretried += 1;
+      this.#unretried.push(event.id);
     }
     this.#retries.clear();
     if (this.#schedule.idle) this.#finish();
@@ -226,8 +229,9 @@ export class Dispatcher<Event extends RelayedEvent> {
     );
     // At a second Ctrl-C, some are in flight.
     const open = [...this.#schedule.running].filter(({ copy }) => copy === undefined);
-    const waiting = this.#waiting.size + open.length;
-    const summary: Summary = { ...this.#counts, waiting, duplicates, p50, p99 };
+    const waiting = [...this.#waiting, ...open.map(({ event }) => event)].map(({ id }) => id);
+    const unsent = [...this.#unretried, ...waiting].sort();
+    const summary: Summary = { ...this.#counts, waiting: waiting.length, unsent, duplicates, p50, p99 };
     if (this.#intake.summary !== undefined) summary.chaos = this.#intake.summary;
     return summary;
   }

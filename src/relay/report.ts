@@ -19,6 +19,8 @@ export interface Summary {
   unretried: number;
   /** Events that waited when the run ended, and were not forwarded. */
   waiting: number;
+  /** IDs of the events that waited, and of those that had retries left, oldest first. */
+  unsent: readonly string[];
   /** Failed events that a manual resend then delivered: they count as forwarded. */
   resolved: number;
   /** Events that waited when the sandbox was reset, and no longer exist. */

@@ -43,5 +43,6 @@ describe("Ctrl-C while a receiver has not responded", () => {
     expect(await session.ended).toBe(130);
     expect(session.text()).toMatch(/Summary {2}1 \w+, 0 forwarded, 0 failed,\s+1 not forwarded/);
     expect(session.text()).toContain(`Warning: Stopped without the response to ${id}`);
+    expect(session.text().includes(`Not delivered: ${id}`)).toBe(kind === "listen");
   });
 });

@@ -47,7 +47,7 @@ describe("a command after --", () => {
   it("results in 127 if it is not found, and in 128 plus the signal's number if a signal stopped it", async () => {
     const missing = await service(["listen", "--", "no-such-command-here"]);
     expect(missing.exitCode).toBe(127);
-    expect(missing.stderr).toContain("Command not found: no-such-command-here");
+    expect(missing.stderr).toContain("Error: Command not found: no-such-command-here");
     for (const program of ["/etc/passwd/below", ""]) {
       const { exitCode, stderr } = await service(["listen", "--", program]);
       expect({ exitCode, stderr }).toEqual({ exitCode: 127, stderr: expect.stringContaining("Command not found: ") });

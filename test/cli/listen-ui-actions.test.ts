@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verify } from "../../src/webhooks/index.ts";
 import { listen as listenOn } from "../client/support/scripted-server.ts";
+import { startListener } from "../support/listener.ts";
 import type { Screen, ScreenOptions } from "../support/screen.ts";
 import { listenOnScreen, rowsOf, UP } from "./support/listen-screen.ts";
 import { createFolder, listening } from "./support/listening.ts";
@@ -69,12 +70,32 @@ describe("a key of service listen", () => {
     await screen.shows("1 failed");
     screen.type("w");
     await screen.shows(/DETAILS[^]*^ Cause: Your application responded with 500/m);
-    await screen.shows("replay the event: press r.");
+    await screen.shows("then retry: press r.");
     const { stdout } = await cli.service(["why", id, "--json", "--jq", ".findings[0].summary"]);
     expect(screen.text().replaceAll(/\s+/g, " ")).toContain(`Cause: ${stdout.trim()}`);
     screen.type("q");
     const row = String.raw`^  \d\d:\d\d:\d\d  \d+ +customer\.created.* ${id}`;
     await screen.shows(new RegExp(`${row}[^]*Summary  1 received[^]*^To explain the last failure: .*why ${id}$`, "m"));
+  });
+
+  it("explains first what failed at its own target, and counts the other receivers that failed", async () => {
+    const [own, other] = [500, 503].map((status) =>
+      createServer((_, response) => void response.writeHead(status).end()),
+    );
+    const { env } = cli.platform;
+    const listener = await startListener(env, ["--forward-to", await listenOn(other!), "--retries", "0"]);
+    const screen = await listenOnScreen(["--forward-to", await listenOn(own!), "--retries", "0"], { env });
+    const [id = ""] = await cli.trigger("customer.created");
+    await listener.record(({ event }) => event === "forwarded");
+    await screen.shows("1 failed");
+    await expect
+      .poll(async () => (await cli.service(["deliveries", "list", "--event", id, "-q"])).stdout)
+      .toMatch(/\n.*\n/);
+    screen.type("w");
+    await screen.shows(/DETAILS[^]*^ Cause: .* responded with 500/m);
+    await screen.shows(`1 other receiver failed: service why ${id}`);
+    expect(screen.text()).not.toContain("503");
+    await listener.interrupt();
   });
 
   it("opens an editor on a restored terminal, and sends the saved event with a new signature", async () => {

@@ -205,7 +205,7 @@ describe("the details of service listen", () => {
       await screen.shows("0 forwarded  1 failed");
       screen.type("\r");
       await screen.shows(
-        /Attempt 1 [\d:]+ {2}closed in [\d.]+ m?s\n Attempt 2 [\d:]+ {2}401 in .*\n hint If the receiver/,
+        /Attempt 1 [\d:]+ {2}closed in [\d.]+ m?s\n Attempt 2 [\d:]+ {2}401 in .*\n Hint: If the receiver/,
       );
       await screen.shows(/Response 401\n[^]*no\n[^]*Request {2}JSON, indented\n POST/);
     } finally {

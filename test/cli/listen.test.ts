@@ -75,8 +75,8 @@ describe("the output of service listen", () => {
     await listener.interrupt();
     expect(listener.lines.map((line) => line.replace(/^\S+Z\t/, "").replace(/\t\d+\t/, "\tN\t"))).toEqual([
       `received\tcustomer.created\t${id}\t\t\t`,
-      `500\tcustomer.created\t${id}\tN\t\tBoom`,
-      `500\tcustomer.created\t${id}\tN\tattempt 2\tBoom`,
+      `500\tcustomer.created\t${id}\tN\tretrying\tBoom`,
+      `500\tcustomer.created\t${id}\tN\tattempt 2, gave up\tBoom`,
     ]);
     expect(listener.stderr()).toMatch(
       /Ready\.[^]*secret +to print it: service listen --print-secret\n[^]*Summary {2}1 received/,

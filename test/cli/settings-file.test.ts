@@ -111,7 +111,7 @@ describe("a manually edited profile", () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject([{ name: "default", auth_url: "http://127.0.0.1:4010", credentials: [] }]);
     expect(await runCli(["logout"], { env })).toMatchObject({
-      exitCode: 1,
+      exitCode: 4,
       stderr: expect.stringContaining("is not signed in"),
     });
   });

@@ -75,7 +75,7 @@ describe("a usage error exits with 2 and suggests the intended word", () => {
     ],
     [
       ["help", "nope"],
-      'Error: Unknown command or topic "nope"\nTo list them: service --help\nTopics: environment, authentication, project-file, exit-codes, formatting, webhooks\n',
+      'Error: Unknown command or topic "nope"\nTo list them: service --help\nTopics: authentication, environment, exit-codes, formatting, project-file, webhooks\n',
     ],
     [
       ["login", "--scope", "xyzzy"],

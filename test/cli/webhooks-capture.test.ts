@@ -381,7 +381,7 @@ describe("service webhooks replay", () => {
     const strict = await startAnyReceiver((response) => response.writeHead(400).end());
     const rejected = await replay(recording, strict.url);
     expect(rejected.stderr).toMatch(
-      /hint The signature was not valid when the delivery was captured \(signature_mismatch\)/,
+      /Hint: The signature was not valid when the delivery was captured \(signature_mismatch\)/,
     );
   });
 

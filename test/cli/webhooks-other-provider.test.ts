@@ -48,7 +48,7 @@ describe("service webhooks", () => {
     expect(written.stdout).toMatch(
       /^\S+Z\treceived\tunknown\t\S+\t\t\t\n[^]*\t400\tunknown\t\S+\t\d+\t\tfirst.*second\n/,
     );
-    expect(written.stderr).toMatch(/^ +hint /m);
+    expect(written.stderr).toMatch(/^ +Hint: /m);
   });
 
   it.each(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"])("does not forward to itself at %s", async (host) => {

@@ -43,13 +43,13 @@ describe("service webhooks replay", () => {
     const outputOf = async (headers: Record<string, string>) =>
       (await replay(file(`${lineOf("evt_1", headers)}\n`), strict.url)).stderr;
     expect(await outputOf(signed(3))).toMatch(
-      /hint If the receiver verifies signatures, check that it uses the same secret/,
+      /Hint: If the receiver verifies signatures, check that it uses the same secret/,
     );
     expect(await outputOf(signed(1200))).toMatch(
-      /hint The signature is 12\d\d s old, and receivers of Stripe reject it after 300 s\. To sign it again, pass --scheme and --secret-file/,
+      /Hint: The signature is 12\d\d s old, and receivers of Stripe reject it after 300 s\. To sign it again, pass --scheme and --secret-file/,
     );
     const github = sign({ scheme: "github", payload: BODY, secrets: SECRET, id: "d-1" });
-    expect(await outputOf(github)).toMatch(/hint If the receiver verifies signatures/);
+    expect(await outputOf(github)).toMatch(/Hint: If the receiver verifies signatures/);
   });
 
   it("skips a line that was cut off when the recorder was killed, with a warning", async () => {

@@ -1,6 +1,6 @@
 import { type CommandDefinition, flag } from "../command.ts";
 import type { Context } from "../context.ts";
-import { UserError } from "../errors.ts";
+import { EXIT_CODES, UserError } from "../errors.ts";
 import { signOutProfile } from "../credentials/end.ts";
 import { assertProfileExists, resolveProfileName } from "../settings/connection.ts";
 import { profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
@@ -26,6 +26,7 @@ async function runLogout(context: Context, { all }: { all?: true }): Promise<voi
     if (!all) assertProfileExists(profile, settings);
     throw new UserError(all ? "No profile is signed in" : `Profile "${named}" is not signed in`, {
       code: "not_signed_in",
+      exitCode: EXIT_CODES.notSignedIn,
     });
   }
   const notRevoked: string[] = [];

@@ -29,9 +29,13 @@ export async function openDisplay(
         })
       : async () => {};
   return {
-    print: await createListenPrinter(context, sink, { ...setup, hiddenSecret, ending: "Press Ctrl-C to stop" }, clock, {
-      records,
-    }),
+    print: await createListenPrinter(
+      context,
+      sink,
+      { ...setup, hiddenSecret, ...(runsCommand ? {} : { ending: "Press Ctrl-C to stop" }) },
+      clock,
+      { records },
+    ),
     warn: (text) => output.warn(text),
     clockRead: () => showNotice(context, clock),
     settle,

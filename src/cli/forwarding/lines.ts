@@ -2,7 +2,10 @@ import { labelOfFailure } from "../../contract/failure-labels.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { problemDetail } from "../../contract/errors.ts";
-import { counted } from "../../contract/words.ts";
+import { shellCommand } from "../../contract/shell-command.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { counted, listed } from "../../contract/words.ts";
+import { typed } from "../../explain/resend.ts";
 import type { ChaosSummary, FaultTally } from "../../relay/chaos.ts";
 import { isForgery } from "../../relay/chaos-settings.ts";
 import type { ForwardedReport, ReceivedReport, Report, Summary } from "../../relay/report.ts";
@@ -11,7 +14,7 @@ import type { Styles } from "../terminal/styles.ts";
 import { formatDuration } from "../terminal/time.ts";
 import { clockTime, colorStatus } from "../terminal/traffic.ts";
 import { wrapList, wrapWords } from "../terminal/wrap.ts";
-import type { Setup } from "./options.ts";
+import type { Receivers, Setup } from "./options.ts";
 
 interface LineContext {
   styles: Styles;
@@ -141,12 +144,15 @@ function receivedLines(report: ReceivedReport, context: LineContext): string[] {
 
 function hintLines(hint: string | undefined, { styles, layout }: LineContext): string[] {
   if (hint === undefined) return [];
-  const [first = "", ...rest] = indented(`hint ${hint}`, layout);
-  return [first.replace("hint", styles.accent("hint")), ...rest];
+  const [first = "", ...rest] = indented(`Hint: ${hint}`, layout);
+  return [first.replace("Hint:", styles.accent("Hint:")), ...rest];
 }
 
-/** Returns an event or an attempt as a line in a pipe: time, status, type, ID, milliseconds, notes and response. */
-export function recordOf(report: ReceivedReport | ForwardedReport, now: number): string {
+/**
+ * Returns an event or an attempt as a line in a pipe: time, status, type, ID, milliseconds, notes and response. If the run
+ * retries, the notes say so of each failure.
+ */
+export function recordOf(report: ReceivedReport | ForwardedReport, now: number, retries: boolean): string {
   const { id, type } = report;
   const start = (status: string): string[] => [new Date(now).toISOString(), status, type, id];
   if (report.event === "received") {
@@ -155,13 +161,14 @@ export function recordOf(report: ReceivedReport | ForwardedReport, now: number):
     const why = verified === undefined || verified === true ? "" : verified.message;
     return [...start("received"), "", notes, why].map(printable).join("\t");
   }
-  const { durationMs, status, failure, excerpt } = report;
+  const { durationMs, status, failure, excerpt, retryInMs } = report;
+  const next = retryInMs !== undefined ? "retrying" : retries && hasFailed(report) ? "gave up" : "";
   const said = acceptedForgery(report) ?? failure?.message ?? problemDetail(excerpt) ?? titleOf(excerpt) ?? excerpt;
   const response = said.trim().slice(0, MAX_RESPONSE_LENGTH);
   return [
     ...start(String(status ?? failure?.code ?? "network")),
     String(Math.round(durationMs)),
-    tagsOf(report),
+    [tagsOf(report), next].filter(Boolean).join(", "),
     response,
   ]
     .map(printable)
@@ -280,6 +287,23 @@ function summaryLines(summary: Summary, { styles, layout: { width }, setup }: Li
     first.replace("Summary", styles.strong("Summary")),
     ...rest.map((line) => " ".repeat(9) + line),
     ...(chaos === undefined ? [] : chaosLines(chaos, styles)),
+  ];
+}
+
+const MAX_NAMED = 5;
+
+/** Names the events that the application has not accepted, and the command that sends them again. */
+export function unsentLines(ids: readonly string[], { target, routes }: Receivers): string[] {
+  const [first] = ids;
+  const url = target ?? routes[0]?.url;
+  if (first === undefined || url === undefined) return [];
+  const more = ids.length > MAX_NAMED ? [`${ids.length - MAX_NAMED} more`] : [];
+  const selection = ids.length === 1 ? [first] : ["--since", formatTimestamp(timeOfId(first))];
+  const command = shellCommand`service events replay ${selection} --forward-to ${typed(url.href)}`;
+  return [
+    `Not delivered: ${listed([...ids.slice(0, MAX_NAMED), ...more], "and")}`,
+    ids.length === 1 ? "To send it again:" : "To send these and later events again:",
+    `  ${command}`,
   ];
 }
 

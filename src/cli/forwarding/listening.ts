@@ -31,7 +31,7 @@ export interface ListenFlags extends ForwardingFlags, FileFlags {
   where?: Condition[];
   failOnError: boolean;
   /** The start position for the platform: an event ID, `now` or `-<seconds>`; or `last`. */
-  since?: string;
+  since?: string | undefined;
   printSecret: boolean;
   /** Seconds. */
   wait?: number | true;
@@ -249,8 +249,9 @@ export class Listening {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#childEnd !== undefined) {
       const { error, exitCode } = this.#childEnd;
+      if (error !== undefined) throw new UserError(error.message, { exitCode });
       const ended = `The command exited with ${exitCode}: ${shellCommand`${this.#options.command}`}`;
-      if (exitCode !== 0 && !signal.aborted) output.warn(error?.message ?? ended);
+      if (exitCode !== 0 && !signal.aborted) output.warn(ended);
       if (exitCode !== 0) throw new SilentExit(exitCode);
     }
     if (this.#options.flags.failOnError && this.#failedForwards > 0) {

@@ -1,7 +1,17 @@
 import type { Waiting } from "../../contract/listen.ts";
 import { parseJson } from "../../contract/json.ts";
 import type { Setup } from "./options.ts";
-import { type Fold, gapText, hasFailed, layoutFor, linesOf, recordOf, resetText, waitingLines } from "./lines.ts";
+import {
+  type Fold,
+  gapText,
+  hasFailed,
+  layoutFor,
+  linesOf,
+  recordOf,
+  resetText,
+  unsentLines,
+  waitingLines,
+} from "./lines.ts";
 import type { Context } from "../context.ts";
 import type { EnvironmentClock } from "../environment-time.ts";
 import { printable, printableJson } from "../terminal/printable.ts";
@@ -56,7 +66,7 @@ export async function createListenPrinter(
   return (report) => {
     const lines = render(report);
     if (notes.add !== add && (report.event === "received" || report.event === "forwarded")) {
-      add(recordOf(report, context.now()));
+      add(recordOf(report, context.now(), setup.explains === true));
     }
     if (!hasScreen || report.event !== "ready") for (const line of lines) notes.add(line);
     // Printed after this: the error that explains why the command failed, or the terminal UI.
@@ -114,6 +124,8 @@ function rendererOf(
       lostReason = report.reason.message;
     }
     const lines = linesOf(withoutRepetition(report), line);
+    if (report.event === "summary" && setup.explains !== undefined)
+      return [...lines, ...unsentLines(report.unsent, setup).map((text) => output.runnable(text))];
     if (isExplained || report.event !== "forwarded" || !hasFailed(report) || setup.explains === undefined) {
       return lines;
     }

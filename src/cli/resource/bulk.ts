@@ -129,9 +129,8 @@ async function noteListeners({ endpoint, since, until, type }: BulkFlags, contex
 }
 
 /** Returns the status in words. An operation only queues: it succeeds once it is through, whatever the receivers do. */
-export function shownStatus({ status, failed }: BulkOperation): string {
-  if (status !== "succeeded") return status;
-  return failed > 0 ? "finished" : "queued";
+export function shownStatus({ status }: BulkOperation): string {
+  return status === "succeeded" ? "finished" : status;
 }
 
 /** An age counts in the environment's time, which a person may not expect to be ahead. */
@@ -186,7 +185,7 @@ async function follow(started: BulkOperation, participle: string, context: Conte
 
 const STATUS: Column<BulkOperation> = {
   ...statusColumn("bulk_operation"),
-  text: (operation, { terminal }) => (terminal ? shownStatus(operation) : operation.status),
+  text: shownStatus,
   styleOf: (_text, { status, failed }) => (failed > 0 ? "warn" : toneOf("bulk_operation", status)),
 };
 const TYPE: Column<BulkOperation> = { label: "Type", text: ({ type }) => type };

@@ -6,7 +6,7 @@ import { type CommandDefinition, type CommandEntry, flag, pathOf, type Suggestio
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { PROJECT_SCHEMA } from "../../project/schema.ts";
-import { rareFlags, textLines } from "../../help-layout.ts";
+import { HELP_TOPICS, rareFlags, textLines } from "../../help-layout.ts";
 
 /** A line for each setting of service.yaml. */
 const PROJECT_SETTINGS = Object.entries(PROJECT_SCHEMA.properties!).flatMap(([name, { properties, ...schema }]) =>
@@ -137,7 +137,8 @@ In a pipe
       without quotes
 -q, --quiet
       IDs only, without notes; with --json, the same JSON. Objects without an ID
-      are named; checks print what failed, and why prints the cause
+      are named; checks print what failed, and why prints the cause. A command
+      that creates a secret refuses it, unless --json prints the secret
 -n, --dry-run
       Prints the requests of a command that changes something, and sends none
 
@@ -235,12 +236,13 @@ function runHelp(names: readonly string[], { all }: { all?: true }, program: Com
       [...textLines(text, output.width), "", output.runnable(`Guide: service open docs ${topic.guide}`)].join("\n"),
     );
   }
+  if (names.length === 1 && name === "topics") return context.output.line(HELP_TOPICS.join("\n"));
   const command = commandNamed(program, names);
   const unknown = names.find(
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),
   );
   if (unknown !== undefined) {
-    const topics = command === program ? Object.keys(TOPICS) : [];
+    const topics = command === program ? HELP_TOPICS : [];
     const near = nearest(unknown, [...commandNames(command), ...topics]);
     const path = names.slice(0, names.indexOf(unknown));
     throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {

@@ -3,15 +3,19 @@ import { join } from "node:path";
 import { urlOf } from "../../../client/base-url.ts";
 import type { Client } from "../../../client/http.ts";
 import { rewriteJson } from "../../../contract/rewrite-json.ts";
+import { kindOfId } from "../../../contract/ids.ts";
 import { shellCommand, shellWord } from "../../../contract/shell-command.ts";
 import { isRecord, parseJson } from "../../../contract/json.ts";
 import { counted } from "../../../contract/words.ts";
 import { replayOf } from "../../../explain/resend.ts";
-import { isNote, labelOf } from "../../../explain/finding.ts";
+import { type Finding, isNote, isTrouble, labelOf } from "../../../explain/finding.ts";
 import type { RelayedEvent } from "../../../relay/delivery.ts";
 import { headerPairs } from "../../../relay/forward-headers.ts";
 import { whyNoBrowser } from "../../browser.ts";
 import type { Context } from "../../context.ts";
+import type { Explanation } from "../../explanation.ts";
+import type { Receivers } from "../options.ts";
+import type { Span } from "../../terminal/styles.ts";
 import type { FullScreen } from "../../terminal/full-screen.ts";
 import { UserError } from "../../errors.ts";
 import { editJson, editText } from "../../process/editor.ts";
@@ -93,14 +97,18 @@ export class Actions {
     const runnable = (text: string): string => output.runnable(text);
     const time = (timestamp: string): string => clockTime(Date.parse(timestamp));
     const { explanation } = await explain(quiet, id, { runnable, target, time });
-    const resend = runnable(replayOf(id));
-    row.explanation = explanation.findings
-      .filter((finding) => !isNote(finding))
-      .flatMap((finding, i) => {
-        const { action, fix } = finding;
-        const shown = fix === resend ? { ...finding, action: `${action}: press r`, fix: null } : finding;
+    const isResend = ({ subject, fix }: Finding): boolean =>
+      [replayOf(id), shellCommand`service deliveries retry ${subject}`].some((command) => fix === runnable(command));
+    const { own, failed } = ownFindings(explanation, this.#model.feed.receivers);
+    const others = runnable(shellCommand`service why ${id}`);
+    row.explanation = [
+      ...own.flatMap((finding, i) => {
+        const { action } = finding;
+        const shown = isResend(finding) ? { ...finding, action: `${action}: press r`, fix: null } : finding;
         return [...findingLines(shown, i === 0 ? labelOf(finding) : "Also", Infinity), []];
-      });
+      }),
+      ...(failed === 0 ? [] : [[[`${counted(failed, "other receiver")} failed: `], [others, "accent"]] as Span[], []]),
+    ];
     row.version += 1;
     this.#model.message = undefined;
     if (this.#model.selected === row) this.#model.show("details");
@@ -160,6 +168,23 @@ export class Actions {
     this.#model.resending(row ?? this.#model.addEdited(event), number, how);
     this.#model.say(this.#model.paused ? "Resent once forwarding resumes (p)" : `Resending ${event.id}`);
   }
+}
+
+/**
+ * Returns what concerns this session's targets, and the number of other receivers that failed: those of other sessions,
+ * and endpoints. A session that has no part in the event gets everything.
+ */
+function ownFindings({ findings, deliveries }: Explanation, { target, routes }: Receivers) {
+  const targets = new Set([target, ...routes.map(({ url }) => url)].map((url) => url?.href));
+  const isOthers = ({ subject }: Finding): boolean => {
+    const delivery = deliveries.find(({ id }) => id === subject);
+    const isOwn = delivery === undefined || targets.has(delivery.target ?? "");
+    return !isOwn || kindOfId(subject) === "webhook_endpoint";
+  };
+  const all = findings.filter((finding) => !isNote(finding));
+  const own = all.filter((finding) => finding.code !== "undelivered" && !isOthers(finding));
+  if (own.length === 0) return { own: all, failed: 0 };
+  return { own, failed: all.filter((finding) => isOthers(finding) && isTrouble(finding)).length };
 }
 
 /** Returns the body as the user saved it, on one line if it was. Throws UserError if nothing is to be sent. */

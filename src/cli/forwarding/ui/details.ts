@@ -77,7 +77,7 @@ function resultLines(row: Row, outcome: ForwardedReport, awaited: Waiting | unde
   const lines = [labelled(`Attempt ${attempt}`, [time], statusSpan(row), [` in ${formatDuration(durationMs)}`])];
   if (problem !== undefined) lines.push([[printable(problem), "bad"]]);
   // The explanation has the same advice.
-  if (hint !== undefined && row.explanation.length === 0) lines.push([["hint ", "accent"], [printable(hint)]]);
+  if (hint !== undefined && row.explanation.length === 0) lines.push([["Hint: ", "accent"], [printable(hint)]]);
   if (retryInMs === undefined) return lines;
   const due = awaited === undefined ? `at ${clockTime(row.endedAt + retryInMs)}` : `once ${awaited.waiting}`;
   lines.push([[`next attempt ${due}`, "warn"]]);

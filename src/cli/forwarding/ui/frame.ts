@@ -211,7 +211,8 @@ function failureOf(row: Row): string {
   const note = noteOf(row).trimEnd();
   if (hint === undefined) return note;
   const sentence = /[.?!]$|^$/.test(note) ? note : `${note}.`;
-  return `${sentence} ${printable(hint)}`.trimStart();
+  // What applies in containers only is in the details.
+  return `${sentence} ${printable(hint).replace(/ In a container, .*/, "")}`.trimStart();
 }
 
 /** The keys of the list, the most important ones first. */

@@ -5,7 +5,7 @@ import { listed } from "../contract/words.ts";
 import { quoted, span, type TimeFormat } from "./finding.ts";
 
 /** Why a delivery ended without another request. It is stored like an attempt. */
-const ENDING = /^(endpoint_deleted|event_expired|expired): /;
+const ENDING = /^(endpoint_deleted|endpoint_disabled|event_expired|expired): /;
 
 /** Returns the attempts that were made. */
 export function attemptsOf({ attempts = [] }: Delivery): Attempt[] {

@@ -250,7 +250,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     subject: id,
     evidence,
     ...finding,
-    ...(isDisabled ? afterEnabling(finding, again) : {}),
+    ...(isDisabled && finding.action !== null ? afterEnabling(finding, again) : {}),
   });
   const last = attempts.at(-1);
   if (isDisabled && (status === "pending" || last?.status_code === 410)) {
@@ -268,7 +268,7 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     const action = "Retry it, if the receiver should still get the event";
     return found({ code: "delivery_canceled", summary, action, fix: again });
   }
-  if (last === undefined) return notAttempted(delivery, receiver, chain, time);
+  if (last === undefined) return found(notAttempted(delivery, receiver, chain, time));
   const at = lastAttemptTime(last.at, delivery);
   const cause = currentCause({ ...last, delivery: id }, at, receiver, chain);
   const { code, what, instead, pause } = cause;
@@ -285,9 +285,12 @@ function troubled(delivery: Delivery, chain: Chain, time: TimeFormat): Finding {
     const same = "Start all sessions of `service listen` with the same secret, or stop the others";
     return found({ code, summary, action: same, fix: shellCommand`service why ${delivery.listener!}` });
   }
-  const isOver = status === "failed" && attempts.length > 1;
+  const ending = endingOf(delivery);
+  const isOver = status === "failed" && (attempts.length > 1 || ending !== undefined);
+  const rest =
+    ending === "endpoint_disabled" ? "the endpoint stayed disabled for the rest of the 3 days" : "no retries are left";
   const summary = isOver
-    ? `${what}; ${all} failed, and no retries are left`
+    ? `${what}; ${all} failed, and ${rest}`
     : next === null
       ? what
       : `${what}; attempt ${attempts.length + 1} ${upcoming}`;

@@ -9,6 +9,7 @@ import { ofDeliveries, ofDelivery } from "./deliveries.ts";
 import { ofEndpoint } from "./endpoint.ts";
 import { type Finding, isTrouble, span, type TimeFormat } from "./finding.ts";
 import { ofListener } from "./listener.ts";
+import { undelivered } from "./listeners.ts";
 import { ofMissing } from "./missing.ts";
 import { noReceiver } from "./no-receiver.ts";
 import { ofRequest, uneventful } from "./request.ts";
@@ -56,7 +57,8 @@ function answersOf(chain: Chain, time: TimeFormat): Finding[] {
   if (kind === "webhook_endpoint") return [ofEndpoint(chain, time) ?? []].flat().map(ofSomeDelivery);
   if (kind === "delivery") return [ofDelivery(deliveries[0]!, chain, time)];
   const failure = kind === "request" ? ofRequest(chain, time) : [];
-  if (deliveries.length > 0) return [...failure, ...ofDeliveries(chain, time)];
+  const isAttempted = deliveries.length > 0 || undelivered(chain, time).length > 0;
+  if (isAttempted) return [...failure, ...ofDeliveries(chain, time)];
   if (event !== undefined) {
     const isUnknown = ["deliveries:read", "webhook_endpoints:read"].some((scope) => missingScopes.includes(scope));
     return isUnknown ? failure : [...failure, noReceiver(event, chain, time)];

@@ -94,7 +94,9 @@ export function isLikely({ code }: Finding): boolean {
   return LIKELY.has(code);
 }
 
-export function labelOf(finding: Finding): string {
+/** Returns the label of an answer. After a first one that is about several receivers, each has its own cause. */
+export function labelOf(finding: Finding, first = finding): string {
+  if (first !== finding && (first.code !== "undelivered" || !isTrouble(finding))) return "Also";
   if (!isTrouble(finding) || finding.code === "undelivered") return "Result";
   return isLikely(finding) ? "Likely cause" : "Cause";
 }

@@ -125,8 +125,7 @@ async function newestUnreceived(api: ChainApi): Promise<Trouble | undefined> {
 
 /**
  * Returns the newest rejected API request, that of an application before those of the CLI and the dashboard, whose reads
- * and mistyped IDs do not count. It is over once the same request has succeeded; for the CLI and the dashboard, once any
- * change has.
+ * and mistyped IDs do not count. It is over once the same request has succeeded.
  */
 async function newestRejected(api: ChainApi): Promise<Trouble | undefined> {
   const list = (query: Record<string, string>) =>
@@ -138,10 +137,8 @@ async function newestRejected(api: ChainApi): Promise<Trouble | undefined> {
       client === null ? method !== "GET" || key !== null : method !== "GET" && status !== 404,
     )
     .toSorted((a, b) => Number(a.client !== null) - Number(b.client !== null) || (a.id < b.id ? 1 : -1));
-  const isOver = async ({ id, method, path, client }: RequestLog) => {
-    const same = client === null ? { method, path } : { method };
-    return (await list({ ...same, status: "2xx" })).some((later) => later.id > id);
-  };
+  const isOver = async ({ id, method, path }: RequestLog) =>
+    (await list({ method, path, status: "2xx" })).some((later) => later.id > id);
   let request = rejected.shift();
   while (request !== undefined && (await isOver(request))) request = rejected.shift();
   if (request === undefined) return undefined;

@@ -24,7 +24,7 @@ export function noReceiver(event: Event, chain: Chain, time: TimeFormat): Findin
   const [result] = chain.statistics?.listener_results ?? [];
   const unsubscribed = `${subscribed.length === 0 && endpoints.length > 0 ? `No endpoint subscribes to ${event.type}. ` : ""}${subscriptionsOf(endpoints)}`;
   const answer =
-    older.length > 0
+    older.length > 0 && result?.result !== "forwarding"
       ? missedByAll(older, event, chain, time)
       : result !== undefined
         ? ofResult(result, event, chain, time)

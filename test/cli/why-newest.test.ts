@@ -62,7 +62,7 @@ describe("service why without an ID", () => {
     expect((await service(["why"])).stdout).toContain("out of stock");
   });
 
-  it("explains a rejected request of the CLI until it has changed something since", async () => {
+  it("explains a rejected request of the CLI until the same one succeeds, if nothing else failed", async () => {
     await deliveredWith(200);
     await slip();
     await expect.poll(async () => (await service(["why"])).stdout).toContain("failed with 409 invalid_transition");
@@ -70,6 +70,20 @@ describe("service why without an ID", () => {
     expect(stderr).toMatch(/^Newest failure: req_\w{22}\n$/);
     expect(stdout.match(/invalid_transition/g)).toHaveLength(1);
     await service(["customers", "create", "--email", "ada@example.com"]);
-    await expect.poll(async () => (await service(["why"])).stderr).toBe("No failed deliveries or API requests.\n");
+    expect((await service(["why"])).stderr).toMatch(/^Newest failure: req_\w{22}\n$/);
+  });
+
+  it("says what it leaves out if nothing else failed", async () => {
+    const create = (email: string) => service(["customers", "create", "--email", email]);
+    await create("ada@example.com");
+    expect((await create("ada@example.com")).exitCode).toBe(1);
+    expect((await service(["customers", "get", "cus_4Vf8aTqz0bKm2sNw9XyRcd"])).exitCode).toBe(3);
+    await create("bob@example.com");
+    await deliveredWith(200);
+    await expect
+      .poll(async () => (await service(["why"])).stderr)
+      .toBe(
+        "No failed deliveries or API requests. This leaves out reads and IDs that do not exist: service logs list --status 4xx\n",
+      );
   });
 });

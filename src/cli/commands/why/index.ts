@@ -54,6 +54,10 @@ export const command: CommandDefinition = {
   run: runWhy,
 };
 
+/** The CLI and the dashboard have shown the error of a read, and of an ID that does not exist. */
+const NOTHING_FAILED =
+  "No failed deliveries or API requests. This leaves out reads and IDs that do not exist: service logs list --status 4xx";
+
 /** Returns the ID of what failed last, and names it on stderr; undefined if there is nothing to explain. */
 async function newestId(context: Context): Promise<string | undefined> {
   const { apiOf } = await import("../../explanation.ts");
@@ -61,7 +65,7 @@ async function newestId(context: Context): Promise<string | undefined> {
   const newest = await newestTrouble(apiOf(await context.client()));
   const { output } = context;
   // A program finds the ID in the explanation.
-  if (newest === undefined) output.notice("No failed deliveries or API requests.");
+  if (newest === undefined) output.notice(NOTHING_FAILED);
   else if (!output.json) output.notice(newest.note);
   return newest?.id;
 }
@@ -100,8 +104,7 @@ function explanationLines(chain: Chain, findings: readonly Finding[], { output }
   // A finding about the same ID needs no separate explanation.
   const isShown = ({ subject }: Finding, index: number) => index < MAX_OTHERS || subject === chain.id;
   for (const finding of rest.filter(isShown)) {
-    const label = cause!.code === "undelivered" && isTrouble(finding) ? labelOf(finding) : "Also";
-    if (!isNote(finding)) lines.push("", ...shown(finding, label));
+    if (!isNote(finding)) lines.push("", ...shown(finding, labelOf(finding, cause)));
   }
   const others = rest
     .filter((finding, index) => !isShown(finding, index) && isTrouble(finding))

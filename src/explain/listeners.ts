@@ -149,7 +149,7 @@ export function flagOf(target: string | null | undefined, { statistics }: Chain)
   return events === "*" ? "--forward-to" : `the --route of ${events}`;
 }
 
-/** Returns that no listener was connected when an event happened, if one has been before or is since. */
+/** Returns that no listener is known to have been connected when an event happened, if one has been before or is since. */
 export function noListener(event: Event, unsubscribed: string, chain: Chain, time: TimeFormat): Answer | undefined {
   const { id, type, request } = event;
   // Connections have real times, as requests have.
@@ -160,12 +160,15 @@ export function noListener(event: Event, unsubscribed: string, chain: Chain, tim
   const isBefore = (timestamp: string | null) => timestamp !== null && Date.parse(timestamp) <= at;
   const last = connections.find(({ disconnected_at: end }) => isBefore(end));
   const open = openConnections(chain).filter((one) => connections.includes(one));
-  const isLater = open.length > 0 && open.every(({ connected_at: start }) => Date.parse(start) > at);
-  if (last === undefined && !isLater) return undefined;
-  const before =
+  const wasConnected = connections.some(
+    ({ connected_at: start, disconnected_at: end }) => Date.parse(start) <= at && !isBefore(end),
+  );
+  if (wasConnected || (last === undefined && open.length === 0)) return undefined;
+  // The platform remembers former connections until it restarts.
+  const summary =
     last === undefined
-      ? `the one that is connected now did so at ${time(open[0]!.connected_at)}`
-      : `the last one disconnected at ${time(last.disconnected_at!)}`;
+      ? `No result is known for the event, and the listener that is connected now did so afterwards, at ${time(open[0]!.connected_at)}`
+      : `No listener was connected when the event happened: the last one disconnected at ${time(last.disconnected_at!)}`;
   const action = isListened(chain, type)
     ? { action: "Replay the event to the connected listener", fix: replayOf(id) }
     : {
@@ -174,7 +177,7 @@ export function noListener(event: Event, unsubscribed: string, chain: Chain, tim
       };
   return {
     code: "listener_disconnected",
-    summary: `No listener was connected when the event happened: ${before}`,
+    summary,
     evidence: [...(last === undefined ? [] : [shown(last, type, time)]), unsubscribed].join(". "),
     ...action,
   };

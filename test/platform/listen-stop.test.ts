@@ -115,3 +115,27 @@ it("an event stream requested while the platform stops does not delay the stop",
   // A shutdown closes the remaining connections after 10 seconds.
   expect(performance.now() - began).toBeLessThan(9_000);
 });
+
+it("a stop records the attempts of events that a listener retries, unless another connection has acknowledged them", async () => {
+  const second = await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await listener.until(2);
+  listener.retry(1);
+  listener.retry(2);
+  const retried = async () => (await platform.api("GET", "/v1/statistics")).body.listener_results;
+  await expect.poll(retried).toHaveLength(2);
+  await listener.close();
+  const again = await listenTo(platform.baseUrl, platform.sandboxKey, "?after=-3600");
+  await again.until(2);
+  again.ack(1);
+  const deliveries = async () => (await platform.api("GET", "/v1/deliveries")).body.data;
+  await expect.poll(deliveries).toMatchObject([{ status: "succeeded", attempt_count: 1 }]);
+  await platform.stop();
+  await platform.restart();
+  const [failed, succeeded] = (await deliveries()).toSorted((a: { status: string }, b: { status: string }) =>
+    a.status < b.status ? -1 : 1,
+  );
+  expect(succeeded).toMatchObject({ status: "succeeded", attempt_count: 1 });
+  expect(failed).toMatchObject({ status: "failed", attempt_count: 1, last_status_code: 500 });
+  const [event] = (await platform.api("GET", `/v1/events?related=${second.body.id}`)).body.data;
+  expect(failed.event).toBe(event.id);
+});

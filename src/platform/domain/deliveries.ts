@@ -192,7 +192,7 @@ function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
   };
 }
 
-function toAttempt(row: ShownAttempt): Attempt {
+export function toAttempt(row: Omit<ShownAttempt, "delivery_id" | "number">): Attempt {
   return {
     at: formatTimestamp(row.at),
     status_code: row.status_code,

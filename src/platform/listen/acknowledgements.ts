@@ -1,12 +1,18 @@
 import { timeOfId } from "../../contract/ids.ts";
-import { type Ack, type ForwardAttempt, reportedHeaders, urlFor } from "../../contract/listen.ts";
+import { type Ack, urlFor } from "../../contract/listen.ts";
 import { isSuccess } from "../../contract/is-success.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Session } from "../domain/deliveries.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import type { Listener } from "./listeners.ts";
 import type { LogTools } from "./log-reader.ts";
-import type { FailedAttempts, Undelivered, UndeliveredEvents } from "./undelivered.ts";
+import {
+  type FailedAttempts,
+  type MadeAttempt,
+  toMadeAttempt,
+  type Undelivered,
+  type UndeliveredEvents,
+} from "./undelivered.ts";
 import {
   type AttemptRow,
   type DeliveryRow,
@@ -21,6 +27,7 @@ import {
 } from "../storage/deliveries.ts";
 import { type Queries, StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findEnvironment, SandboxResetError } from "../storage/environments.ts";
+import type { Addressee } from "../storage/event-log.ts";
 import { lockListener } from "../storage/listeners.ts";
 
 /** The outcome of one event at a listener. */
@@ -31,9 +38,11 @@ export interface Outcome {
   /** Real time, in Unix milliseconds. */
   at: number;
   /** When the event was sent, in real time, and its ID in the log; undefined if a person sent it again. */
-  sent?: { id: string; at: number };
+  sent?: { id: string; at: number } | undefined;
   /** True if the event was acknowledged before: it is recorded only if its delivery is. */
   isResend?: true;
+  /** All attempts, if the connection ended before the acknowledgement. */
+  unfinished?: readonly MadeAttempt[] | undefined;
 }
 
 /**
@@ -62,6 +71,8 @@ export class AckRecorder {
   /** How far the environment's clock was ahead when outcomes were last recorded. */
   #offset: number;
   #waiting: Outcome[] = [];
+  /** Events that were retried when the connection ended. */
+  #unfinished: Outcome[] = [];
   #recording: Promise<void> | undefined;
   /** Ends the wait for more outcomes. */
   #endPause: () => void = () => {};
@@ -100,8 +111,27 @@ export class AckRecorder {
   }
 
   /** Notes that the connection ended before the listener acknowledged an event. */
-  addDisconnected(eventId: string, failed: FailedAttempts | undefined): void {
+  addDisconnected({ eventId, eventType, sent }: Omit<Outcome, "ack" | "at">, failed: FailedAttempts | undefined): void {
     this.#addUndelivered(eventId, "disconnected", failed);
+    const last = failed?.attempts.at(-1);
+    if (last === undefined) return;
+    const { at, duration_ms, status_code: status, error } = last;
+    const ack = { duration_ms, ...(status === null ? { error: error ?? "" } : { status_code: status }) };
+    this.#unfinished.push({ eventId, eventType, sent, ack, at: at + duration_ms, unfinished: failed!.attempts });
+  }
+
+  get hasUnfinished(): boolean {
+    return this.#unfinished.length > 0;
+  }
+
+  /** Records the attempts of events that were retried when the connection ended, except those that are retried again. */
+  recordUnfinished(isRetried: (event: string, type: string, addressee: Addressee) => boolean): void {
+    const { id: listener, targets } = this.#listener;
+    for (const outcome of this.#unfinished.splice(0)) {
+      const { eventId, eventType } = outcome;
+      const target = urlFor(targets, eventType) ?? null;
+      if (!isRetried(eventId, eventType, { listener, target })) this.add(outcome);
+    }
   }
 
   #addUndelivered(eventId: string, result: Undelivered["result"], failed?: FailedAttempts): void {
@@ -112,6 +142,7 @@ export class AckRecorder {
   /** Drops what is not recorded yet: the sandbox of these events was reset. */
   forget(): void {
     this.#waiting = [];
+    this.#unfinished = [];
   }
 
   /** Resolves when everything added is durable (or was rejected by the database, which is logged). */
@@ -148,7 +179,7 @@ export class AckRecorder {
             const openedAt = listener.connectedAt + offset;
             const recorded = { ...listener, openedAt, sessions: () => this.#sessions(tx) };
             for (const outcomes of oncePerEvent(batch)) {
-              const shifted = outcomes.map((one) => ({ ...one, at: one.at + offsetOf(one, this.#offset, offset) }));
+              const shifted = outcomes.map((one) => shiftedBy(one, offsetOf(one, this.#offset, offset)));
               const fresh = mayBeRecorded ? await withoutRecorded(tx, recorded, shifted) : shifted;
               await recordAll(tx, recorded, fresh, newId);
             }
@@ -196,6 +227,11 @@ export class AckRecorder {
 function offsetOf({ sent }: Outcome, before: number, after: number): number {
   if (before === after || sent === undefined) return after;
   return Math.min(after, Math.max(before, timeOfId(sent.id) - sent.at));
+}
+
+function shiftedBy(outcome: Outcome, offset: number): Outcome {
+  const unfinished = outcome.unfinished?.map((attempt) => ({ ...attempt, at: attempt.at + offset }));
+  return { ...outcome, at: outcome.at + offset, unfinished };
 }
 
 /** Whose outcomes are recorded, and in which environment. */
@@ -261,12 +297,14 @@ async function recordAll(
     const earlier = mayMove ? await findMoved(outcome, recorded, listener) : own;
     if (earlier === undefined && isResend) continue;
     const deliveryId = earlier?.id ?? newId("delivery");
-    const made = attemptsOf(ack, at, earlier?.last_attempt_at ?? -Infinity);
+    const made = attemptsOf(outcome, earlier?.last_attempt_at ?? -Infinity);
+    // After a lost connection, the event was acknowledged meanwhile.
+    if (made.length === 0) continue;
     const succeeded = isSuccess(ack.status_code);
     const status = succeeded ? "succeeded" : "failed";
     const first = (earlier?.attempt_count ?? 0) + 1;
     for (const [index, attempt] of made.entries()) {
-      attempts.push({ delivery_id: deliveryId, number: first + index, ...attemptColumns(attempt) });
+      attempts.push({ delivery_id: deliveryId, number: first + index, ...attempt });
     }
     if (ack.injected !== undefined) {
       const faults = storableText(ack.injected.slice(0, LIMITS.descriptionLength));
@@ -299,37 +337,24 @@ async function recordAll(
   ]);
 }
 
+/** An attempt that was reported before is reported with almost the same time again; the next one follows much later. */
+const SAME_ATTEMPT_MILLISECONDS = 250;
+
 /**
- * Returns the attempts of an acknowledgement that are later than `lastAt`: after a lost connection an event is
- * acknowledged again, with attempts that may be recorded already. The time of an attempt is its start.
+ * Returns the attempts of an outcome that are later than `lastAt`: after a lost connection an event is acknowledged
+ * again, with attempts that may be recorded already. The time of an attempt is its start.
  */
-function attemptsOf(ack: Outcome["ack"], at: number, lastAt: number): (ForwardAttempt & { at: number })[] {
+function attemptsOf({ ack, at, unfinished }: Outcome, lastAt: number): MadeAttempt[] {
+  const isNew = (attempt: { at: number }) => attempt.at > lastAt + SAME_ATTEMPT_MILLISECONDS;
+  if (unfinished !== undefined) return unfinished.filter(isNew);
   const earlier = (ack.attempts ?? [])
     .map((attempt) => ({ ...attempt, at: startOf(attempt, at - attempt.ago_ms) }))
-    .filter((attempt) => attempt.at > lastAt);
-  return [...earlier, { ...ack, at: Math.max(startOf(ack, at), lastAt) }];
+    .filter(isNew);
+  return [...earlier, { ...ack, at: Math.max(startOf(ack, at), lastAt) }].map(toMadeAttempt);
 }
 
 function startOf({ duration_ms: duration }: { duration_ms: number }, end: number): number {
   return Math.round(end - duration);
-}
-
-function attemptColumns(attempt: ForwardAttempt & { at: number }) {
-  const headers = reportedHeaders(attempt);
-  return {
-    at: attempt.at,
-    status_code: attempt.status_code ?? null,
-    error: storableOrNull(attempt.error, LIMITS.descriptionLength),
-    duration_ms: Math.round(attempt.duration_ms),
-    request_headers: null,
-    response_headers:
-      headers && JSON.stringify(headers, (_name, value) => (typeof value === "string" ? storableText(value) : value)),
-    response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
-  };
-}
-
-function storableOrNull(text: string | undefined, length: number): string | null {
-  return text === undefined ? null : storableText(text.slice(0, length));
 }
 
 /** Splits outcomes into lists that hold at most one of each event, in order. */

@@ -63,8 +63,8 @@ export class ListenerConnection implements LogClient, Watched, Reader {
   #sent = 0;
   #lastReceivedAt: number;
   #cancelBeat: () => void = () => {};
-  /** Resolves once either side has closed the socket. */
-  readonly closed: Promise<void>;
+  /** Resolves once either side has closed the socket, with the code of its close frame. */
+  readonly closed: Promise<number>;
 
   constructor(tools: LogTools, socket: WebSocket, stream: Duplex, settings: ConnectionSettings, recorder: AckRecorder) {
     this.#tools = tools;
@@ -76,7 +76,7 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     this.#lastReceivedAt = tools.clock.elapsed();
     this.#window = new Window(settings.window, () => tools.clock.elapsed());
     this.closed = new Promise((resolve) => {
-      socket.once("close", () => resolve());
+      socket.once("close", resolve);
     });
     this.#reader = new LogReader(tools, settings, this);
   }
@@ -91,8 +91,8 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     });
     this.#socket.on("close", () => {
       this.#stop();
-      for (const { id, isGone, failed } of this.#unacknowledged.values()) {
-        if (!isGone) this.#recorder.addDisconnected(id, failed);
+      for (const { id, type, sent, isGone, failed } of this.#unacknowledged.values()) {
+        if (!isGone) this.#recorder.addDisconnected({ eventId: id, eventType: type, sent }, failed);
       }
     });
     this.#socket.send(JSON.stringify(ready));
@@ -118,6 +118,11 @@ export class ListenerConnection implements LogClient, Watched, Reader {
     return [...this.#unacknowledged.values()].flatMap(({ id, isGone, failed }) =>
       isGone ? [] : [{ event: id, listener, result: "forwarding", failed }],
     );
+  }
+
+  /** Returns true for an event that the client has not acknowledged. */
+  has(eventId: string): boolean {
+    return [...this.#unacknowledged.values()].some(({ id }) => id === eventId);
   }
 
   /** Sends the current number of other listeners in the environment. */

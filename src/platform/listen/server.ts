@@ -63,7 +63,7 @@ export function createListenServer(
     maxPayload: MAX_FRAME_BYTES,
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
-  const connected = new ConnectedListeners();
+  const connected = new ConnectedListeners(tools.clock);
   const undelivered = new UndeliveredEvents();
   const watch = new CredentialWatch(tools, connected.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
@@ -190,6 +190,11 @@ function deviceOf(request: IncomingMessage): string {
   return typeof name === "string" && /^[\x20-\x7e]{1,100}$/.test(name) ? name : "unnamed";
 }
 
+/** A listener that lost its connection may resume within this time. */
+const RESUME_MILLISECONDS = 5_000;
+/** A client that ends on purpose sends this close code. */
+const NORMAL_CLOSURE = 1000;
+
 /** How long a stop waits for clients to close their side and for outcomes to be recorded. */
 const CLOSE_MILLISECONDS = 5_000;
 const GOODBYE = { code: "shutting_down", message: "The platform is stopping; reconnect to resume." };
@@ -203,19 +208,45 @@ export function stopping(): ApiError {
 
 /** The connections of this process, each from its first frame until its last outcome is recorded. */
 class ConnectedListeners {
+  readonly #clock: ListenTools["clock"];
   /** Open connections, with the owner of the credential. */
   readonly callers = new Map<ListenerConnection, Caller>();
-  readonly #recorders = new Set<AckRecorder>();
+  /** Each resolves once the last outcome of its connection is recorded. */
+  readonly #recorders = new Map<AckRecorder, Promise<void>>();
+  /** Ends the waits for listeners that may resume. */
+  readonly #closing = new AbortController();
+
+  constructor(clock: ListenTools["clock"]) {
+    this.#clock = clock;
+  }
+
   /** True once the platform stops: then no connection may begin. */
-  isClosing = false;
+  get isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
 
   add(connection: ListenerConnection, caller: Caller, recorder: AckRecorder): void {
     this.callers.set(connection, caller);
-    this.#recorders.add(recorder);
-    void connection.closed.then(async () => {
+    const recorded = connection.closed.then(async (code) => {
       this.callers.delete(connection);
+      if (code !== NORMAL_CLOSURE && recorder.hasUnfinished) await this.#resumeTime();
+      const { environment } = caller.tenant;
+      recorder.recordUnfinished((id, type, to) =>
+        this.of(environment).some((one) => one.isFor(to, type) === true && one.has(id) && !this.isClosing),
+      );
       await recorder.settled();
       this.#recorders.delete(recorder);
+    });
+    this.#recorders.set(recorder, recorded);
+  }
+
+  /** Resolves after the time in which a listener may resume, or once the platform stops. */
+  async #resumeTime(): Promise<void> {
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(RESUME_MILLISECONDS, resolve);
+      signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
     });
   }
 
@@ -237,14 +268,14 @@ class ConnectedListeners {
    * client knows it.
    */
   async close(): Promise<void> {
-    this.isClosing = true;
+    this.#closing.abort();
     const connections = [...this.callers.keys()];
     for (const connection of connections) connection.close(SERVICE_RESTART, GOODBYE);
-    const settled = () => Promise.all([...this.#recorders].map((recorder) => recorder.settled()));
-    await within(CLOSE_MILLISECONDS, Promise.all(connections.map(({ closed }) => closed)).then(settled));
+    const recorded = Promise.all(this.#recorders.values());
+    await within(CLOSE_MILLISECONDS, recorded);
     for (const connection of connections) connection.cut();
-    for (const recorder of this.#recorders) recorder.giveUp();
-    await settled();
+    for (const recorder of this.#recorders.keys()) recorder.giveUp();
+    await recorded;
   }
 }
 

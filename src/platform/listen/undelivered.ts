@@ -1,24 +1,21 @@
-import { reportedHeaders, type Retry } from "../../contract/listen.ts";
+import { type ForwardAttempt, reportedHeaders, type Retry } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import type { Attempt } from "../../contract/schemas/delivery.ts";
 import type { ListenerResult } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
+import { toAttempt } from "../domain/deliveries.ts";
+import { type AttemptRow, storableText } from "../storage/deliveries.ts";
 
 const MAX_EVENTS = 10_000;
 /** The newest events whose failed attempts are listed. */
 const MAX_FAILED = 20;
 
+/** An attempt of a listener as it is stored. */
+export type MadeAttempt = Omit<AttemptRow, "delivery_id" | "number">;
+
 /** The failed attempts of an event that a listener retries. Real times, in Unix milliseconds. */
 export interface FailedAttempts {
-  attempts: readonly FailedAttempt[];
+  attempts: readonly MadeAttempt[];
   nextAt: number;
-}
-
-interface FailedAttempt extends Pick<
-  Attempt,
-  "status_code" | "error" | "duration_ms" | "response_excerpt" | "response_headers"
-> {
-  at: number;
 }
 
 /** What a listener does or did with an event that it left without a delivery. */
@@ -26,31 +23,39 @@ export interface Undelivered extends Pick<ListenerResult, "event" | "listener" |
   failed?: FailedAttempts | undefined;
 }
 
+/** Returns a reported attempt as it is stored. `at`: its start. */
+export function toMadeAttempt({ at, ...attempt }: ForwardAttempt & { at: number }): MadeAttempt {
+  const headers = reportedHeaders(attempt);
+  return {
+    at,
+    status_code: attempt.status_code ?? null,
+    error: storableOrNull(attempt.error, LIMITS.descriptionLength),
+    duration_ms: Math.round(attempt.duration_ms),
+    request_headers: null,
+    response_headers:
+      headers && JSON.stringify(headers, (_name, value) => (typeof value === "string" ? storableText(value) : value)),
+    response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
+  };
+}
+
+function storableOrNull(text: string | undefined, length: number): string | null {
+  return text === undefined ? null : storableText(text.slice(0, length));
+}
+
 /** Adds an attempt. Only the last one keeps its response, since many events may be retried at once. */
 export function withRetry(earlier: FailedAttempts | undefined, retry: Retry, now: number): FailedAttempts {
-  const { retry_in_ms: wait, duration_ms, status_code = null, error = null, response_excerpt = null } = retry;
   const attempts = (earlier?.attempts ?? [])
     .slice(1 - LIMITS.earlierAttempts)
     .map((attempt) => ({ ...attempt, response_excerpt: null }));
-  const last = {
-    at: Math.round(now - duration_ms),
-    duration_ms,
-    status_code,
-    error: error?.slice(0, LIMITS.descriptionLength) ?? null,
-    response_headers: reportedHeaders(retry),
-    response_excerpt: response_excerpt?.slice(0, LIMITS.deliveryExcerptBytes) ?? null,
-  };
-  return { attempts: [...attempts, last], nextAt: now + wait };
+  const last = toMadeAttempt({ ...retry, at: Math.round(now - retry.duration_ms) });
+  return { attempts: [...attempts, last], nextAt: now + retry.retry_in_ms };
 }
 
 /** `offset`: how far the environment's time is ahead of real time, in milliseconds. */
 export function toListenerResult({ event, listener, result, failed }: Undelivered, offset: number): ListenerResult {
-  const attempts = (failed?.attempts ?? []).map(({ at, ...attempt }) => ({
-    ...attempt,
-    at: formatTimestamp(at + offset),
-    request_headers: null,
-    injected: null,
-  }));
+  const attempts = (failed?.attempts ?? []).map((attempt) =>
+    toAttempt({ ...attempt, at: attempt.at + offset, injected: null }),
+  );
   const next = result === "forwarding" && failed !== undefined ? formatTimestamp(failed.nextAt + offset) : null;
   return { event, listener, result, attempts, next_attempt: next };
 }

@@ -17,6 +17,8 @@ export interface ListenSocket {
   /** Says where it forwards all events. */
   forwardTo(url: string): void;
   ack(seq: number, status?: number): void;
+  /** Reports a failed attempt that will be retried. */
+  retry(seq: number): void;
   close(): Promise<void>;
 }
 
@@ -50,6 +52,10 @@ export async function listenTo(baseUrl: string, key: string, query = "", device 
     forwardTo: (url) => socket.send(JSON.stringify({ frame: "targets", targets: [{ events: "*", url }] })),
     ack: (seq, status = 200) =>
       socket.send(JSON.stringify({ frame: "acks", acks: [{ seq, status_code: status, duration_ms: 1 }] })),
+    retry: (seq) => {
+      const retries = [{ seq, status_code: 500, duration_ms: 1, retry_in_ms: 1000, response_excerpt: "no table" }];
+      socket.send(JSON.stringify({ frame: "retries", retries }));
+    },
     close: () =>
       new Promise((resolve) => {
         socket.once("close", () => resolve());

@@ -74,12 +74,12 @@ describe("the screen of service dev", () => {
     await screen.shows("✗ The app exited with code 3");
     const { stdout } = await project.service(["why", id]);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /^Cause: Your application crashed while it handled the event; the listener waits until the app runs\. .* The app exited with code 3: press r in `service dev` to restart it, q to quit\. /,
+      /^Cause: Your application crashed while it handled the event; the listener waits until the app runs\. .* The app exited with code 3 \(TypeError: cannot read the order\): press r in `service dev` to restart it, q to quit\. /,
     );
     expect(stdout).not.toContain("service why");
     screen.type("w");
     await screen.shows("│ Cause: Your application crashed while it handled the event");
-    await screen.shows("│ The app exited with code 3: press r in `service dev` to restart");
+    await screen.shows("│ The app exited with code 3 (TypeError: cannot read the order)");
     await screen.shows("next attempt once the app runs");
     screen.type("r");
     await screen.shows("1 forwarded");

@@ -118,7 +118,8 @@ export function howItEnded({ code, signal }: Exit): string {
 }
 
 /** Returns what events wait for after a crash. */
-export function restarting(exit: Exit): Waiting {
-  const remedy = `The app ${howItEnded(exit)}: press r in \`service dev\` to restart it, q to quit`;
+export function restarting(exit: Exit, error: string | undefined): Waiting {
+  const why = error === undefined ? "" : ` (${error})`;
+  const remedy = `The app ${howItEnded(exit)}${why}: press r in \`service dev\` to restart it, q to quit`;
   return { waiting: "the app runs", remedy };
 }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Context } from "../../context.ts";
 import { colorLevel, loadColors } from "../../terminal/styles.ts";
 import type { ListenUi } from "../../forwarding/ui/index.ts";
@@ -19,6 +20,10 @@ const MAX_LINE_CHARACTERS = 65_536;
 /** Escape sequences other than colors could move the cursor out of the part's lines or clear other parts' lines. */
 const CONTROL = /\u001b(?:\[[0-9;?]*(?!m)[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>78cDEHM])/g;
 
+/** A line that names the error with which a program crashed: `TypeError: …`, `panic: …`. */
+const ERROR_LINE = /^(?:Uncaught |Exception in thread "[^"]*" )?[\w.:]*(?:Error|Exception|panic)\b.*/;
+const MAX_ERROR = 100;
+
 type Colors = ReadonlyMap<PartName, (text: string) => string>;
 
 /** One terminal for several parts: each line begins with the part's name. With `--json`, each is an object. */
@@ -30,6 +35,9 @@ export class Console {
   readonly #unseen = new Log();
   /** While it is shown, lines go to the log only. */
   screen: ListenUi | undefined;
+
+  /** The last line with which the app reported an error. */
+  lastError: string | undefined;
 
   private constructor(context: Context, colors: Colors) {
     this.#context = context;
@@ -89,6 +97,8 @@ export class Console {
   appOutput(name: "stdout" | "stderr"): { write: (text: string) => void; end: () => void } {
     const { [name]: stream, output } = this.#context;
     return byLine((line) => {
+      const [error] = ERROR_LINE.exec(stripVTControlCharacters(line)) ?? [];
+      if (error !== undefined) this.lastError = error.trim().slice(0, MAX_ERROR);
       if (output.json) this.say("app", "", { event: "output", stream: name, text: line });
       else this.#line("app", stream, shown(line));
     });

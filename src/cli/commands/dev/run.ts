@@ -259,13 +259,14 @@ class Dev {
     const { run, variables, target, onReady } = app;
     const exited = new AbortController();
     const started = performance.now();
+    this.#console.lastError = undefined;
     this.#console.say("app", `$ ${run}`, { event: "state", state: "starting", command: run });
     const group = startApp(run, variables, { console: this.#console, context: this.#context });
     this.#app = group;
     group.exited
       .then(async (exit) => {
         exited.abort();
-        if (target !== undefined) this.#waitUntil(restarting(exit));
+        if (target !== undefined) this.#waitUntil(restarting(exit, this.#console.lastError));
         if (await this.#isToRestart(exit)) this.#runApp(app);
         else this.#end({ by: "app", exit });
       })

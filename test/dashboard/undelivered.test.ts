@@ -198,7 +198,10 @@ it("an event shows the listener that it was sent to, also after the listener's e
   await expect.poll(async () => (await failed()).body.data.length).toBe(1);
   await board.restart();
   await board.show(`sandbox/events/${event.id}`);
-  await page.getByText(/(Your application|\/local) responded with 500/).first().waitFor();
+  await page
+    .getByText(/(Your application|\/local) responded with 500/)
+    .first()
+    .waitFor();
 });
 
 it("the dashboard does not move what is shown when the rest of a page becomes known", async () => {

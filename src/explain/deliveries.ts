@@ -51,7 +51,7 @@ export function ofDeliveries(chain: Chain, time: TimeFormat): Finding[] {
   findings.push(...held);
   missed.push(...held.map(({ code }): ReceiverState => (code === "listener_disconnected" ? "failed" : "retrying")));
   const unsent = event === undefined ? [] : disabledAt(event, chain);
-  missed.push(...unsent.filter(({ status }) => status === "disabled").map((): ReceiverState => "not sent"));
+  missed.push(...unsent.filter(({ status }) => status === "disabled").map((): ReceiverState => "missed"));
   const areEndpoints = receivers.every(([one]) => one!.endpoint !== null) && findings.every(isOfDelivery);
   const noun = areEndpoints ? "endpoints" : "receivers";
   // As lists count them.

@@ -4,7 +4,7 @@ import { isSameReceiver } from "./receivers.ts";
 import { notSentTo, type SentEvent } from "./unsent.ts";
 
 /** What became of an event at a receiver, in the order in which it needs attention. */
-export const STATES = ["failed", "retrying", "not sent", "held", "queued", "canceled", "delivered"] as const;
+export const STATES = ["failed", "retrying", "missed", "held", "queued", "canceled", "delivered"] as const;
 export type ReceiverState = (typeof STATES)[number];
 
 const OF_STATUS = { pending: "queued", succeeded: "delivered", failed: "failed", canceled: "canceled" } as const;
@@ -42,7 +42,7 @@ export function statesOf(
   deliveries: readonly Delivery[],
   endpoints: readonly WebhookEndpoint[],
 ): ReceiverState[] {
-  const unsent = notSentTo(event, endpoints, deliveries).map((): ReceiverState => "not sent");
+  const unsent = notSentTo(event, endpoints, deliveries).map((): ReceiverState => "missed");
   const exists = ({ endpoint, status }: Delivery) =>
     endpoint === null || status === "succeeded" || endpoints.some(({ id }) => id === endpoint);
   return decisiveDeliveries(deliveries).filter(exists).map(stateOf).concat(unsent);
@@ -58,7 +58,7 @@ export function tallyOf(states: readonly ReceiverState[]): (readonly [state: Rec
 const IN_WORDS: Readonly<Record<ReceiverState, string>> = {
   failed: "failed",
   retrying: "being retried",
-  "not sent": "disabled",
+  missed: "disabled",
   held: "held for a disabled endpoint",
   queued: "waiting",
   canceled: "canceled",

@@ -55,9 +55,13 @@ it("an order says which of its webhooks have not arrived, first, and offers what
   const id = await order();
   await attempted(failing, 1);
   await board.show(`sandbox/orders/${id}`);
-  const words = "2 of 2 webhooks about this order have not arrived: 1 is being retried, 1 was not sent because";
+  const words = "2 of 2 webhooks about this order have not arrived: 1 is being retried, 1 was missed because";
   await page.getByRole("region", { name: "Webhooks" }).first().getByText(words).waitFor();
   expect(await page.locator("main h2").first().textContent()).toBe("Webhooks");
+  // How the event was sent: the request, the event, and a lane for each receiver.
+  const trail = page.getByRole("region", { name: "What happened" });
+  await trail.getByRole("link", { name: "order.created" }).waitFor();
+  await trail.getByRole("link", { name: "Old billing: missed: endpoint disabled" }).waitFor();
   await page.getByRole("button", { name: "Enable and replay Old billing" }).waitFor();
   working = ["/one"];
   await page.getByRole("button", { name: "Retry 1 to Warehouse" }).click();

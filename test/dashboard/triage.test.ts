@@ -246,13 +246,13 @@ it("a disabled endpoint leads to the events that it missed", async () => {
   await page.getByText("1 found", { exact: true }).waitFor();
   const list = page.getByRole("table", { name: "Events, newest first" });
   // Delivered to every enabled endpoint is not delivered to all that subscribe.
-  await list.getByText("1 of 2 · 1 not sent").waitFor();
+  await list.getByText("1 of 2 · 1 missed").waitFor();
   expect(await list.locator("[data-row]").count()).toBe(1);
   await page.getByRole("button", { name: "Remove this filter" }).click();
-  await page.getByLabel("State").selectOption("Not sent");
+  await page.getByLabel("State").selectOption("Missed: endpoint disabled");
   await page.getByText("1 found", { exact: true }).waitFor();
-  await list.getByText("1 of 2 · 1 not sent").waitFor();
-  await page.getByLabel("State").selectOption("Not delivered");
+  await list.getByText("1 of 2 · 1 missed").waitFor();
+  await page.getByLabel("State").selectOption("Not delivered or missed");
   await list.getByText("second@example.com").waitFor();
   expect(await list.getByText(/^delivered$/i).count()).toBe(0);
   await page.getByLabel("State").selectOption("All");
@@ -262,7 +262,9 @@ it("a disabled endpoint leads to the events that it missed", async () => {
   await list.getByText("second@example.com").waitFor();
   await board.show(`sandbox/customers/${customer.id}`);
   const webhooks = page.locator("main").getByRole("region", { name: "Webhooks", exact: true });
-  await webhooks.getByText(/: 3 are being retried, 1 was not sent because the endpoint is disabled\.$/).waitFor();
+  await webhooks.getByText(/: 3 are being retried, 1 was missed because the endpoint is disabled\.$/).waitFor();
+  // Above two receivers, they are listed on request.
+  await webhooks.getByText("4 receivers").click();
   const row = page
     .getByRole("region", { name: "Not arrived, by receiver" })
     .getByRole("row")
@@ -271,7 +273,7 @@ it("a disabled endpoint leads to the events that it missed", async () => {
     .locator("td.from-tablet")
     .getByText(/^Disabled since /)
     .waitFor();
-  await row.locator("td.from-tablet").getByText("1 not sent").waitFor();
+  await row.locator("td.from-tablet").getByText("1 missed").waitFor();
   await row.getByRole("button", { name: "Enable and replay Off" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Enable and replay 1" }).click();
   await webhooks.getByText(/have not arrived: 3 are being retried\.$/).waitFor();
@@ -296,7 +298,7 @@ it("lists, the event, its order and its customer count the same", async () => {
   const [event] = (await api("GET", `/v1/events?related=${payment.id}`)).body.data;
   const attempted = async () => (await api("GET", "/v1/deliveries?limit=20")).body.data.every(wasAttempted);
   await vi.waitUntil(attempted, { timeout: PATIENCE });
-  const counts = "1 of 3 · 2 not delivered";
+  const counts = "1 of 3 · 1 retrying, 1 missed";
   await board.show("sandbox/events?query=77.77");
   const rowTo = (id: string) => page.locator("[data-row]").filter({ has: page.locator(`a[href*="${id}"]`) });
   await rowTo(event.id).getByText(counts).waitFor();
@@ -305,16 +307,16 @@ it("lists, the event, its order and its customer count the same", async () => {
     .getByText(/\. payment\.created did not reach 2 of 3 endpoints: 1 is being retried, 1 is disabled\./)
     .waitFor();
   await board.show("sandbox/orders?webhooks=undelivered");
-  await rowTo(order.id).locator("td.from-tablet").getByTitle("1 retrying, 1 not sent").waitFor();
+  await rowTo(order.id).locator("td.from-tablet").getByTitle("1 retrying, 1 missed").waitFor();
   await page.getByRole("search").getByLabel("Deliveries").selectOption("delivered");
   await rowTo(order.id).waitFor({ state: "detached" });
   // The customer's own event has two of five.
   await board.show("sandbox/customers");
-  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 · 5 not delivered").waitFor();
+  await rowOf("counted@example.com").locator("td.from-tablet").getByText("3 of 8 · 4 retrying, 1 missed").waitFor();
   await board.show(`sandbox/customers/${customer.id}`);
   await page
     .getByText(
-      "5 of 8 webhooks about this customer have not arrived: 4 are being retried, 1 was not sent because the endpoint is disabled.",
+      "5 of 8 webhooks about this customer have not arrived: 4 are being retried, 1 was missed because the endpoint is disabled.",
     )
     .waitFor();
   for (const one of [on, failing, off]) await api("DELETE", `/v1/webhook_endpoints/${one}`);

@@ -215,8 +215,8 @@ function unsentLane(endpoint: WebhookEndpoint, { kind, event }: Chain): Lane {
   return {
     href: hrefOf("endpoints", endpoint.id),
     name: nameOfEndpoint(endpoint),
-    marks: [{ at: Date.parse(event!.created), kind: "not-sent", tip: "Not sent: the endpoint was disabled" }],
-    text: "not sent: disabled",
+    marks: [{ at: Date.parse(event!.created), kind: "not-sent", tip: "Missed: the endpoint was disabled" }],
+    text: "missed: endpoint disabled",
     tone: kind === "delivery" ? "other" : undefined,
   };
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { BulkOperation, DeliveryBulkRetry } from "../../contract/schemas/bulk-operation.ts";
@@ -14,7 +15,7 @@ import { newestOf } from "../../explain/recovery.ts";
 import { useQuery } from "../api/store.ts";
 import { count, counted, dateAndTime, pastTime } from "../format.ts";
 import { environment, hrefOf, Link } from "../router.tsx";
-import { EnableDialog, useFound, useMissed } from "./enable.tsx";
+import { enableAndReplay, useFound, useMissed } from "./enable.tsx";
 import { noteStarted } from "./operations.tsx";
 import { testEndpoint } from "./retry-now.tsx";
 
@@ -105,15 +106,15 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const call = useCall();
   const { value: of } = environment;
   const { items: endpoints = [], reload } = useEndpoints();
-  const [enabling, setEnabling] = useState<WebhookEndpoint>();
   /** Whether an endpoint is chosen, of those whose box was changed. */
   const [boxes, setBoxes] = useState<ReadonlyMap<string, boolean>>(new Map());
   /** The responses to test events, by endpoint. */
   const [tests, setTests] = useState<ReadonlyMap<string, string>>(new Map());
+  const choose = (id: string, isChosen: boolean) => setBoxes((before) => new Map(before).set(id, isChosen));
   const test = async (id: string) => {
     const { text, isGood } = await testEndpoint(call, id);
     setTests((before) => new Map(before).set(id, text));
-    setBoxes((before) => new Map(before).set(id, isGood));
+    choose(id, isGood);
     return undefined;
   };
   const list = useRef<HTMLFieldSetElement>(null);
@@ -173,23 +174,25 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   });
   groups.sort((a, b) => sumOf(b.own) - sumOf(a.own));
   const enabled = groups.filter(({ id }) => !missed?.has(id));
-  const leftOut = [...(missed ?? [])].flatMap(([id, number]) => {
+  const disabled = [...(missed ?? [])].flatMap(([id, number]) => {
     const { own = [] } = groups.find((group) => group.id === id) ?? {};
     const words = [inWords(own, "held"), number > 0 && `${count(number)} missed`].filter(Boolean).join(", ");
-    return words === "" ? [] : [{ id, words, name: nameOf(id) }];
+    const total = sumOf(own) + number;
+    return total === 0 ? [] : [{ of: endpoints.find((known) => known.id === id)!, own, words, total }];
   });
+  const toEnable = disabled.filter(({ of: { id } }) => boxes.get(id) === true);
   // What to choose matters more than the first field.
   useEffect(() => list.current?.querySelector("input")?.focus(), [enabled.length > 0]);
   // A retry to an endpoint that still fails only uses up an attempt.
   const isChosen = (group: { id: string; isFailing: boolean }) => boxes.get(group.id) ?? !group.isFailing;
   const chosen =
     endpoint === undefined ? enabled.flatMap((group) => (isChosen(group) ? group.own : [])) : (found ?? []);
-  const total = found && (statistics || endpoint) && sumOf(chosen);
+  const retried = found && (statistics || endpoint) && sumOf(chosen);
+  const total = retried && toEnable.reduce((sum, one) => sum + one.total, retried);
   const waiting = [...new Set(chosen.flatMap(({ body }) => (body.status === "pending" ? [body.endpoint!] : [])))];
   const successes = waiting.map((id) => lastSuccess(id, statistics));
   const { failed_listener_deliveries: toListeners = 0 } = statistics ?? {};
   const isWorking = statistics === undefined || successes.every((at) => at !== undefined);
-  if (enabling !== undefined) return <EnableDialog endpoint={enabling} onChange={reload} onClose={onClose} />;
   return (
     <Confirmation
       title={`Retry ${shown === "canceled" || shown === "failed" ? `${shown} ` : ""}deliveries${endpoint === undefined ? "" : ` to ${endpoint.name}`}`}
@@ -200,7 +203,15 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       run={async () => {
         const operations = [];
         for (const { body } of chosen) operations.push(await retry(body));
-        noteStarted({ environment: of, operations, left: chosen.map(({ body }) => body) });
+        if (operations.length > 0) noteStarted({ environment: of, operations, left: chosen.map(({ body }) => body) });
+        for (const { of: one, own } of toEnable) {
+          await enableAndReplay(
+            call,
+            one,
+            own.some(({ body }) => body.status === "failed"),
+          );
+        }
+        if (toEnable.length > 0) reload();
         return undefined;
       }}
       onClose={onClose}
@@ -228,8 +239,14 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                 : total === 0
                   ? enabled.length > 0
                     ? chooseOf(enabled)
-                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries ${leftOut.length > 0 ? "to enabled endpoints" : "to retry"}.`
-                  : `${counted(total, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`}
+                    : `No ${shown === "failed" || shown === "canceled" ? `${shown} ` : ""}deliveries ${disabled.length > 0 ? "to enabled endpoints" : "to retry"}.`
+                  : [
+                      retried! > 0 &&
+                        `${counted(retried!, "delivery", "deliveries")} found: ${inWords(chosen)}. The retries run in the background.`,
+                      ...toEnable.map(({ of: one, words }) => `${nameOfEndpoint(one)} is enabled and gets ${words}.`),
+                    ]
+                      .filter(Boolean)
+                      .join(" ")}
           </p>
           {enabled.length > 0 && (
             <fieldset class="targets" ref={list}>
@@ -249,31 +266,26 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                 </div>
               )}
               {enabled.map((group) => (
-                <div key={group.id}>
-                  <label>
-                    <input
-                      type="checkbox"
-                      checked={isChosen(group)}
-                      onChange={() => setBoxes(new Map(boxes).set(group.id, !isChosen(group)))}
-                    />
-                    <span>
-                      <span class="one-line">{group.name}</span>
-                      <small>
-                        {inWords(group.own)}
-                        {tests.has(group.id) ? (
-                          ` · test event: ${tests.get(group.id)}`
-                        ) : (
-                          <span class="bad-text">{group.isFailing && " · last attempt failed"}</span>
-                        )}
-                      </small>
-                    </span>
-                  </label>
-                  {group.isFailing && (
-                    <Action class="small" label={`Send test event to ${group.name}`} run={() => test(group.id)}>
-                      Send test event
-                    </Action>
+                <Target
+                  key={group.id}
+                  name={group.name}
+                  isChosen={isChosen(group)}
+                  onChoose={(is) => choose(group.id, is)}
+                  action={
+                    group.isFailing && (
+                      <Action class="small" label={`Send test event to ${group.name}`} run={() => test(group.id)}>
+                        Send test event
+                      </Action>
+                    )
+                  }
+                >
+                  {inWords(group.own)}
+                  {tests.has(group.id) ? (
+                    ` · test event: ${tests.get(group.id)}`
+                  ) : (
+                    <span class="bad-text">{group.isFailing && " · last attempt failed"}</span>
                   )}
-                </div>
+                </Target>
               ))}
             </fieldset>
           )}
@@ -287,25 +299,15 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
                     `The last attempt to ${nameOf(waiting[0]!)} succeeded ${pastTime(Date.parse(successes[0]), environmentNow())}.`}
             </p>
           )}
-          {leftOut.length > 0 && (
-            <div class="targets" onClick={({ target }) => (target as HTMLElement).closest("a") !== null && onClose()}>
-              <p class="soft">Left out, because {leftOut.length === 1 ? "it is" : "they are"} disabled:</p>
-              {leftOut.map(({ id, name, words }) => (
-                <div key={id}>
-                  <p>
-                    <Link href={hrefOf("endpoints", id)}>{name}</Link> <small>{words}</small>
-                  </p>
-                  <button
-                    type="button"
-                    class="small"
-                    aria-label={`Enable and replay ${name}`}
-                    onClick={() => setEnabling(endpoints.find((known) => known.id === id))}
-                  >
-                    Enable and replay
-                  </button>
-                </div>
+          {disabled.length > 0 && (
+            <fieldset class="targets">
+              <legend>Disabled: enable and replay</legend>
+              {disabled.map(({ of: { id }, words }) => (
+                <Target key={id} name={nameOf(id)} isChosen={boxes.get(id) === true} onChoose={(is) => choose(id, is)}>
+                  {words}
+                </Target>
               ))}
-            </div>
+            </fieldset>
           )}
           {endpoint === undefined && toListeners > 0 && statuses.includes("failed") && (
             <p class="soft" onClick={onClose}>
@@ -318,6 +320,29 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
         </>
       }
     />
+  );
+}
+
+/** An endpoint to choose, and what it gets. */
+function Target(props: {
+  name: string;
+  isChosen: boolean;
+  onChoose: (isChosen: boolean) => void;
+  action?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const { name, isChosen, onChoose, action, children } = props;
+  return (
+    <div>
+      <label>
+        <input type="checkbox" checked={isChosen} onChange={({ currentTarget: { checked } }) => onChoose(checked)} />
+        <span>
+          <span class="one-line">{name}</span>
+          <small>{children}</small>
+        </span>
+      </label>
+      {action}
+    </div>
   );
 }
 
@@ -338,7 +363,7 @@ function failsStill({ id, health }: WebhookEndpoint, statistics: Statistics | un
 function chooseOf(groups: readonly { isFailing: boolean }[]): string {
   if (!groups.every(({ isFailing }) => isFailing)) return "Choose an endpoint.";
   if (groups.length === 1) return "The last attempt to it failed. Choose it if you have repaired it.";
-  const all = groups.length === 2 ? "both" : `each of the ${groups.length}`;
+  const all = groups.length === 2 ? "both" : `all ${groups.length} endpoints`;
   return `The last attempt to ${all} failed. Choose those that you have repaired.`;
 }
 

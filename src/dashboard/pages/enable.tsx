@@ -33,6 +33,41 @@ export function useMissed(endpoints: readonly WebhookEndpoint[] = []) {
   });
 }
 
+type Call = ReturnType<typeof useCall>;
+
+function failedOf(endpoint: string): DeliveryBulkRetry {
+  return { status: "failed", endpoint };
+}
+
+async function enable(call: Call, id: string): Promise<void> {
+  await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+}
+
+/** Retries what failed for good, and shows the outcome. */
+async function retryFailed(call: Call, id: string): Promise<void> {
+  const operation = await call<BulkOperation>("POST", "/v1/deliveries/retry", failedOf(id));
+  noteStarted({ environment: environment.value, operations: [operation], left: [failedOf(id)] });
+}
+
+/** Replays the events that an endpoint missed while it was disabled, shows the outcome, and returns how many there are. */
+async function replayMissed(call: Call, endpoint: WebhookEndpoint): Promise<number> {
+  const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
+  if (operation.total > 0) {
+    // This browser's time is not exactly that of the platform.
+    const from = formatTimestamp(Date.parse(operation.created) - 1000);
+    const left = [{ endpoint: endpoint.id, created_after: from }];
+    noteStarted({ environment: environment.value, operations: [operation], left });
+  }
+  return operation.total;
+}
+
+/** Enables an endpoint, which sends what is held for it, and sends what failed and what it missed. */
+export async function enableAndReplay(call: Call, endpoint: WebhookEndpoint, hasFailed: boolean): Promise<void> {
+  await enable(call, endpoint.id);
+  if (hasFailed) await retryFailed(call, endpoint.id);
+  await replayMissed(call, endpoint);
+}
+
 /**
  * Asks before an endpoint is enabled and gets the events that it subscribes to and missed while it was disabled: they
  * have no delivery that could be retried.
@@ -47,15 +82,13 @@ export function EnableDialog(props: {
   onClose: () => void;
 }) {
   const call = useCall();
-  const { value: of } = environment;
   const { failed, only, onChange, onClose } = props;
   // Once it is enabled, it no longer shows since when it was not.
   const [endpoint] = useState(props.endpoint);
   const { id } = endpoint;
   const ofMissed = useMissed([endpoint]);
-  const ofFailed: DeliveryBulkRetry = { status: "failed", endpoint: id };
   const ofLost = useFound(id, async () => {
-    return (await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...ofFailed, dry_run: true })).total;
+    return (await call<BulkOperation>("POST", "/v1/deliveries/retry", { ...failedOf(id), dry_run: true })).total;
   });
   const { data: statistics } = useQuery<Statistics>("/v1/statistics");
   const listeners = statistics?.listeners ?? 0;
@@ -80,24 +113,17 @@ export function EnableDialog(props: {
       problem={error}
       isHarmless
       run={async () => {
-        await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
+        await enable(call, id);
         onChange();
-        if (again > 0) {
-          const operation = await call<BulkOperation>("POST", "/v1/deliveries/retry", ofFailed);
-          noteStarted({ environment: of, operations: [operation], left: [ofFailed] });
-        } else if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
+        if (again > 0) await retryFailed(call, id);
+        else if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
         const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
         if (only !== undefined && isOnly) {
           await Promise.all(only.events.map((event) => call("POST", `/v1/events/${event}/replay`, { endpoint: id })));
           return `Enabled. Replaying ${counted(only.events.length, "event")} about this ${only.about}${retried}; held deliveries are sent now.`;
         }
-        const operation = await call<BulkOperation>("POST", "/v1/events/replay", missedBy(endpoint));
-        if (operation.total > 0) {
-          // This browser's time is not exactly that of the platform.
-          const from = formatTimestamp(Date.parse(operation.created) - 1000);
-          noteStarted({ environment: of, operations: [operation], left: [{ endpoint: id, created_after: from }] });
-        }
-        return `Enabled. Replaying ${counted(operation.total, "missed event")}${retried}; held deliveries are sent now.`;
+        const total = await replayMissed(call, endpoint);
+        return `Enabled. Replaying ${counted(total, "missed event")}${retried}; held deliveries are sent now.`;
       }}
       onClose={onClose}
       explanation={

@@ -1,6 +1,6 @@
 import { type FindObject, kindOf } from "../../api/objects.ts";
 import { Unknown } from "../../components/values.tsx";
-import { shortTitleOf } from "../objects/item.tsx";
+import { lineOf } from "../objects/item.tsx";
 import type { About } from "./find.ts";
 
 /** What an event is about: its name, the end of its ID, and whom it belongs to. */
@@ -13,7 +13,7 @@ export function AboutCell({ about, ownerOf }: { about: About; ownerOf: FindObjec
       {name}
       {id !== "" && id !== name && <code class="soft" title={id}>{` …${id.slice(-6)}`}</code>}
       {owner === undefined && <Unknown />}
-      {owner && kind && <span class="soft"> · {shortTitleOf(kind, owner)}</span>}
+      {owner && kind && <span class="soft"> · {lineOf(kind, owner)}</span>}
     </>
   );
 }

@@ -265,10 +265,8 @@ function eventRow(row: ListedEvent | string, endpoints: readonly WebhookEndpoint
 
 /** Returns why an event was sent to no endpoint, as far as the endpoints show it. */
 function whyNotSent({ type, created }: ListedEvent, endpoints: readonly WebhookEndpoint[] = []): string {
-  const subscribed = endpoints.filter((one) => one.created <= created && matchesSubscriptions(one.events, type));
-  if (subscribed.length === 0) return "No endpoint subscribes";
-  if (subscribed.some(({ status }) => status === "enabled")) return "Not sent";
-  return subscribed.length === 1 ? "Endpoint disabled" : "Endpoints disabled";
+  const isSubscribed = endpoints.some((one) => one.created <= created && matchesSubscriptions(one.events, type));
+  return isSubscribed ? "Not sent" : "No endpoint subscribes";
 }
 
 /** Returns the values of an event as they are shown, without the names of its fields. */
@@ -280,13 +278,13 @@ function valuesOf(value: unknown): string[] {
 }
 
 /** The events of an object. */
-export function RelatedEvents({ id }: { id: string }) {
+export function RelatedEvents({ id, note }: { id: string; note: string | false }) {
   const events = usePages<ListedEvent>("/v1/events", { related: id });
   const readOutcomes = useOutcomes();
   const { items: endpoints } = useEndpoints();
   useEffect(() => readOutcomes((events.items ?? []).map((event) => event.id)), [events.items]);
   return (
-    <Card title="Events">
+    <Card title="Events" note={note}>
       <PagedTable
         label="Events of this object"
         pages={events}

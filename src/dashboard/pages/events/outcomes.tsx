@@ -101,7 +101,7 @@ export function useOutcomes(): (events: readonly string[]) => void {
 const SHAPES: Readonly<Record<ReceiverState, string>> = {
   failed: "bad",
   retrying: "retry",
-  "not sent": "off",
+  missed: "off",
   held: "off",
   queued: "wait",
   canceled: "off",
@@ -131,8 +131,8 @@ export function statesOfEvent(event: SentEvent, endpoints: readonly WebhookEndpo
 /** States of events in a list, by their value in the URL. */
 export const EVENT_STATES = [
   ["", "All"],
-  ["undelivered", "Not delivered"],
-  ["not_sent", "Not sent"],
+  ["undelivered", "Not delivered or missed"],
+  ["missed", "Missed: endpoint disabled"],
   ["failed", "Failed"],
   ["retrying", "Retrying"],
   ["held", "Held: endpoint disabled"],
@@ -150,7 +150,7 @@ export function isInState(
   const states = (found as ReceiverState[][]).flat();
   if (state === "undelivered") return states.some((one) => one !== "delivered");
   if (state === "delivered") return states.length > 0 && states.every((one) => one === "delivered");
-  return states.some((one) => one.replace(" ", "_") === state);
+  return states.some((one) => one === state);
 }
 
 /** Shows a shape for each delivery of an event, or of several, and how many of them were delivered. */
@@ -171,7 +171,7 @@ export function OutcomeOf(props: {
   // They are older than 30 days, or than what was searched.
   if (events.length === 0) return <None />;
   const all = events.flatMap((one) => statesOfEvent(one, endpoints) ?? []);
-  if (deliveries.length === 0 || all.length === 0) {
+  if (all.length === 0) {
     return (
       <span class="soft">
         <span class="from-tablet">{deliveries.length === 0 ? notSent : "Endpoint deleted"}</span>
@@ -182,9 +182,9 @@ export function OutcomeOf(props: {
   const tally = tallyOf(all);
   const others = tally.filter(([state]) => state !== "delivered");
   const delivered = all.filter((one) => one === "delivered").length;
-  const missed = `${count(all.length - delivered)} ${others.length === 1 ? others[0]![0] : "not delivered"}`;
+  const inWords = (some: typeof tally) => some.map(([state, number]) => `${count(number)} ${state}`).join(", ");
   return (
-    <span class="status" title={tally.map(([state, number]) => `${count(number)} ${state}`).join(", ")}>
+    <span class="status" title={inWords(tally)}>
       {isShort || all.length > MAX_DOTS ? (
         <span class="share" aria-hidden="true">
           {STATES.toReversed().map((one) => (
@@ -207,7 +207,7 @@ export function OutcomeOf(props: {
       ) : (
         <>
           <span>{`${count(delivered)} of ${found?.areAll === true ? "" : "the newest "}${count(all.length)}`}</span>
-          <span class="soft of-total">{others.length === 0 ? " delivered" : ` · ${missed}`}</span>
+          <span class="soft of-total">{others.length === 0 ? " delivered" : ` · ${inWords(others)}`}</span>
         </>
       )}
     </span>

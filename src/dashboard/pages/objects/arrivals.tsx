@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Field, nounOf, nounsOf, OBJECT_KINDS, type ObjectKind, resourceOf } from "../../../contract/resources.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
@@ -6,6 +7,7 @@ import type { ListedEvent } from "../../../contract/schemas/event.ts";
 import { type ReceiverState, stateOf, tallyOf } from "../../../explain/states.ts";
 import { useCall } from "../../api/call.ts";
 import { nameOfEndpoint, nameOfListener, useEndpoints } from "../../api/endpoints.ts";
+import { useExplanation } from "../../api/explanation.ts";
 import { follow } from "../../api/live.ts";
 import { useWasReady } from "../../components/page.tsx";
 import { Table } from "../../components/table.tsx";
@@ -89,24 +91,41 @@ function commonStatus(deliveries: readonly Delivery[]): { status?: string } {
   return first === undefined || others.length > 0 ? {} : { status: first };
 }
 
+/** Of more receivers, the table is folded: the object itself is further below. */
+const MAX_OPEN = 2;
 /** The rest of the page waits for it at most this long. */
 const WAIT_MILLISECONDS = 1500;
 
-/** Returns true once it is known what arrived, or takes too long. */
-export function useIsSettled({ found }: AboutObject): boolean {
+/**
+ * Explains the newest event about an object that did not arrive everywhere, or else the last one. `isSettled` is true
+ * once all that the page shows of its webhooks is known, or takes too long.
+ */
+export function useTold({ found }: AboutObject) {
   const [isLate, setLate] = useState(false);
   const { items: endpoints } = useEndpoints();
-  const deliveries = found && deliveriesOf(found.events.map((event) => event.id));
-  const isKnown = deliveries !== undefined && endpoints !== undefined;
+  const events = found && endpoints && deliveriesOf(found.events.map(({ id }) => id)) && found.events;
+  const isOpen = (event: ListedEvent) => statesOfEvent(event, endpoints!)!.some((state) => state !== "delivered");
+  const told = events && (events.find(isOpen) ?? events[0]);
+  const { explanation, error } = useExplanation(told?.id);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), WAIT_MILLISECONDS);
     return () => clearTimeout(timer);
   }, []);
-  return useWasReady(isLate || isKnown);
+  const isTold = events?.length === 0 || (explanation ?? error) !== undefined;
+  return { told, chain: explanation?.chain, isSettled: useWasReady(isLate || isTold) };
 }
 
-/** Whether everything about an object arrived, in a sentence, and for each receiver what did not. */
-export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id: string; about: AboutObject }) {
+/** Whether everything about an object arrived, in a sentence, how its event was sent, and on request what did not arrive. */
+export function Arrivals(props: {
+  kind: ObjectKind;
+  id: string;
+  about: AboutObject;
+  /** The event that is explained, and how it was sent. */
+  told: ListedEvent | undefined;
+  children: ComponentChildren;
+}) {
+  const { kind, id, told, children } = props;
+  const { found } = props.about;
   const { items: endpoints } = useEndpoints();
   const all = found && deliveriesOf(found.events.map((event) => event.id));
   if (found === undefined || all === undefined || endpoints === undefined) {
@@ -118,7 +137,6 @@ export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id:
   const referring = referringKinds(kind).map(([other]) => other);
   const others = referring.map(nounsOf);
   const further = referring.flatMap((other) => referringKinds(other).map(([one]) => nounsOf(one)));
-  const newest = events.find((event) => missing.some((delivery) => delivery.event === event.id));
   const missed = events
     .map((event) => ({ event, by: endpointsThatMissed(event, endpoints) }))
     .filter(({ by }) => by.length > 0);
@@ -133,11 +151,14 @@ export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id:
           Counted over {areAll ? "" : "the newest "}
           {counted(events.length, "event")} of the {[noun, ...others].join(further.length > 0 ? ", its " : " and its ")}
           {further.length > 0 && ` and their ${further.join(" and ")}`}.{" "}
-          {newest === undefined ? (
-            <Link href={hrefOf("why", missed[0]?.event.id ?? id)}>Explain</Link>
+          {missing.length + missed.length === 0 ? (
+            <Link href={hrefOf("why", id)}>Explain</Link>
           ) : (
+            <Link href={hrefOf("why", told?.id ?? id)}>Explain the newest failure</Link>
+          )}
+          {missing.length > 0 && (
             <>
-              <Link href={hrefOf("why", newest.id)}>Explain the newest failure</Link>, or{" "}
+              , or{" "}
               <Link href={hrefOf("deliveries", "", { about: id, ...commonStatus(missing) })}>show the deliveries</Link>.
             </>
           )}
@@ -148,6 +169,7 @@ export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id:
           </div>
         )}
       </section>
+      {children}
       {missing.length + missed.length > 0 && (
         <Missing
           about={id}
@@ -167,7 +189,7 @@ export function Arrivals({ kind, id, about: { found } }: { kind: ObjectKind; id:
 const IN_WORDS: Readonly<Record<ReceiverState, (number: string, isOne: boolean) => string>> = {
   failed: (number) => `${number} failed`,
   retrying: (number, isOne) => `${number} ${isOne ? "is" : "are"} being retried`,
-  "not sent": (number, isOne) => `${number} ${isOne ? "was" : "were"} not sent`,
+  missed: (number, isOne) => `${number} ${isOne ? "was" : "were"} missed`,
   held: (number, isOne) => `${number} ${isOne ? "is" : "are"} held for a disabled endpoint`,
   queued: (number, isOne) => `${number} ${isOne ? "is" : "are"} queued`,
   canceled: (number, isOne) => `${number} ${isOne ? "was" : "were"} canceled`,
@@ -188,7 +210,7 @@ function arrivalInWords(states: readonly ReceiverState[], noun: string, disabled
   const of = `${count(missing)} of ${counted(states.length, "webhook")} about this ${noun}`;
   const why = parts
     .join(", ")
-    .replace(/(?<= not sent)/, ` because ${disabled === 1 ? "the endpoint is" : "the endpoints are"} disabled`);
+    .replace(/(?<= missed)/, ` because ${disabled === 1 ? "the endpoint is" : "the endpoints are"} disabled`);
   return `${of} ${missing === 1 ? "has" : "have"} not arrived: ${why}.`;
 }
 
@@ -218,73 +240,75 @@ function Missing(props: {
     return { id, name, own, endpoint, missed: missed.get(id) ?? [] };
   });
   return (
-    <Table
-      label="Not arrived, by receiver"
-      items={rows.toSorted((a, b) => b.own.length + b.missed.length - a.own.length - a.missed.length)}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          label: "Not delivered to",
-          isLong: true,
-          cell: ({ id, name, own, endpoint, missed: lost }) => (
-            <>
-              <Link
-                class="main-link"
-                href={
-                  own.length === 0
-                    ? hrefOf("events", "", { missed_by: id })
-                    : hrefOf("deliveries", "", { about, ...(endpoint && { endpoint: id }), ...commonStatus(own) })
-                }
-              >
-                <span title={name}>{name ?? <Unknown />}</span>
-              </Link>
-              <span class="narrow-only">{causeOf(own[0], endpoint)}</span>
-              <span class="narrow-only">{statesOf(own, lost)}</span>
-            </>
-          ),
-        },
-        { label: "Why", from: "tablet", isLong: true, cell: ({ own, endpoint }) => causeOf(own[0], endpoint) },
-        { label: "Deliveries", from: "tablet", cell: ({ own, missed: lost }) => statesOf(own, lost) },
-        {
-          label: "Actions",
-          isFor: ({ endpoint }) => endpoint !== undefined,
-          cell: ({ id, name, own, endpoint, missed: lost }) => (
-            <span class="row-actions">
-              {endpoint?.status === "enabled" ? (
-                <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name ?? id} />
-              ) : (
-                <button
-                  type="button"
-                  class="small"
-                  aria-label={`Enable and replay ${name ?? id}`}
-                  onClick={() => setEnabling(endpoint)}
+    <details open={rows.length <= MAX_OPEN}>
+      <summary>{counted(rows.length, "receiver")}</summary>
+      <Table
+        label="Not arrived, by receiver"
+        items={rows.toSorted((a, b) => b.own.length + b.missed.length - a.own.length - a.missed.length)}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            label: "Not arrived at",
+            isLong: true,
+            cell: ({ id, name, own, endpoint, missed: lost }) => (
+              <>
+                <Link
+                  class="main-link"
+                  href={
+                    own.length === 0
+                      ? hrefOf("events", "", { missed_by: id })
+                      : hrefOf("deliveries", "", { about, ...(endpoint && { endpoint: id }), ...commonStatus(own) })
+                  }
                 >
-                  Enable and replay
-                </button>
-              )}
-              {enabling !== undefined && enabling.id === id && (
-                <EnableDialog
-                  endpoint={enabling}
-                  only={{ events: lost, about: noun }}
-                  onChange={endpoints.reload}
-                  onClose={() => setEnabling(undefined)}
-                />
-              )}
-            </span>
-          ),
-        },
-      ]}
-    />
+                  <span title={name}>{name ?? <Unknown />}</span>
+                </Link>
+                <span class="narrow-only">{causeOf(own[0], endpoint)}</span>
+                <span class="narrow-only">{statesOf(own, lost)}</span>
+              </>
+            ),
+          },
+          { label: "Why", from: "tablet", isLong: true, cell: ({ own, endpoint }) => causeOf(own[0], endpoint) },
+          { label: "Deliveries", from: "tablet", cell: ({ own, missed: lost }) => statesOf(own, lost) },
+          {
+            label: "Actions",
+            isFor: ({ endpoint }) => endpoint !== undefined,
+            cell: ({ id, name, own, endpoint, missed: lost }) => (
+              <span class="row-actions">
+                {endpoint?.status === "enabled" ? (
+                  <RetryEach class="small" deliveries={own} label={`Retry ${count(own.length)}`} of={name ?? id} />
+                ) : (
+                  <button
+                    type="button"
+                    class="small"
+                    aria-label={`Enable and replay ${name ?? id}`}
+                    onClick={() => setEnabling(endpoint)}
+                  >
+                    Enable and replay
+                  </button>
+                )}
+                {enabling !== undefined && enabling.id === id && (
+                  <EnableDialog
+                    endpoint={enabling}
+                    only={{ events: lost, about: noun }}
+                    onChange={endpoints.reload}
+                    onClose={() => setEnabling(undefined)}
+                  />
+                )}
+              </span>
+            ),
+          },
+        ]}
+      />
+    </details>
   );
 }
 
 /** How many of some deliveries are in each state, and the shape of the worst. */
 function statesOf(deliveries: readonly Delivery[], missed: readonly string[]) {
-  const notSent = missed.map((): ReceiverState => "not sent");
-  const tally = tallyOf([...deliveries.map(stateOf), ...notSent]);
+  const tally = tallyOf([...deliveries.map(stateOf), ...missed.map((): ReceiverState => "missed")]);
   const words = tally.map(([state, number]) => `${count(number)} ${state}`);
   const worst = tally[0]?.[0] ?? "canceled";
-  return <Status status={worst === "not sent" ? "canceled" : worst} text={words.join(" · ")} />;
+  return <Status status={worst === "missed" ? "canceled" : worst} text={words.join(", ")} />;
 }
 
 /** Why a delivery has not arrived, in a few words. */

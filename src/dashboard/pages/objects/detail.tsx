@@ -18,13 +18,14 @@ import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { DetailPage } from "../../components/detail-page.tsx";
 import { isUnreachable } from "../../components/outage.tsx";
 import { Card, Empty, Facts, WithAside } from "../../components/page.tsx";
+import { Trail } from "../../components/trail.tsx";
 import { Copy, None, ObjectLink, Raw, Status, Time, Unknown } from "../../components/values.tsx";
 import { hrefOf, Link, useGo } from "../../router.tsx";
 import { RelatedEvents } from "../events/index.tsx";
 import { useOutcomes } from "../events/outcomes.tsx";
-import { type AboutObject, Arrivals, referringKinds, useEventsAbout, useIsSettled } from "./arrivals.tsx";
+import { type AboutObject, Arrivals, referringKinds, useEventsAbout, useTold } from "./arrivals.tsx";
 import { ActOnObject, ObjectForm } from "./form.tsx";
-import { ObjectTable, shortTitleOf, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
+import { hasOwnTitle, ObjectTable, shortTitleOf, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
 export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
@@ -32,7 +33,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const { data } = query;
   const { page } = RESOURCES[kind];
   const about = useEventsAbout(data && id, useOutcomes());
-  const isSettled = useIsSettled(about);
+  const { told, chain, isSettled } = useTold(about);
   return (
     <DetailPage
       page={page.name}
@@ -48,7 +49,9 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
             isReady={isSettled}
             lead={
               <Card title="Webhooks">
-                <Arrivals kind={kind} id={id} about={about} />
+                <Arrivals kind={kind} id={id} about={about} told={told}>
+                  {chain && <Trail chain={chain} />}
+                </Arrivals>
               </Card>
             }
             aside={
@@ -60,7 +63,11 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
                   const pairs = type === "map" ? Object.entries(item[name] as Record<string, string>) : [];
                   return (
                     pairs.length > 0 && (
-                      <Card key={name} title={label}>
+                      <Card
+                        key={name}
+                        title={label}
+                        actions={<Copy text={JSON.stringify(item[name])} what={`the ${name}`} label="Copy" />}
+                      >
                         <Facts rows={pairs} />
                       </Card>
                     )
@@ -72,7 +79,7 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
             {referringKinds(kind).map(([other, field]) => (
               <ReferringTable key={other} kind={other} field={field} of={item} to={kind} about={about} />
             ))}
-            <RelatedEvents id={item.id} />
+            <RelatedEvents id={item.id} note={referringKinds(kind).length > 0 && `of the ${nounOf(kind)} itself`} />
             <Json item={item} />
           </WithAside>
         </>
@@ -90,11 +97,15 @@ function Headline({ kind, item }: { kind: ObjectKind; item: Item }) {
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   const [status, code] = [ofType("status"), ofType("code")];
+  const title = titleOf(kind, item);
   const name = item[nameField(kind) ?? ""];
+  // People know a customer by the name.
+  const isNameFirst = hasOwnTitle(kind) && typeof name === "string" && name !== "";
   return (
     <section class="answer object" aria-label="Summary">
       <p dir="auto">
-        {titleOf(kind, item)} {typeof name === "string" && <span class="soft">{name} </span>}
+        {isNameFirst ? name : title}{" "}
+        {typeof name === "string" && <span class="soft">{isNameFirst ? title : name} </span>}
         {status !== undefined && (
           <Status status={status} text={code === undefined ? status : `${status}: ${code}`} isTag />
         )}
@@ -138,7 +149,8 @@ function factsOf(kind: ObjectKind, item: Item) {
       ? [[next.field.label, <OwnerOf kind={own.of} id={id} field={next.name} of={next.of} />] as const]
       : []),
     ...shownFields(kind)
-      .filter(([name]) => item[name] !== null)
+      // The headline has the status.
+      .filter(([name, { type }]) => item[name] !== null && type !== "status")
       .map(([name, field]) => [field.label, factOf(item, name, field)] as const),
     ["Created", <Time at={item.created} />] as const,
   ];

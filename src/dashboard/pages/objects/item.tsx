@@ -31,7 +31,7 @@ export function titleField(kind: ObjectKind): string {
 }
 
 /** Returns whether the title of an object is its own, such as an email address, so that it needs no ID beside it. */
-function hasOwnTitle(kind: ObjectKind): boolean {
+export function hasOwnTitle(kind: ObjectKind): boolean {
   return (RESOURCES[kind].fields as Readonly<Record<string, Field>>)[titleField(kind)]!.unique === true;
 }
 
@@ -39,6 +39,11 @@ function hasOwnTitle(kind: ObjectKind): boolean {
 export function shortTitleOf(kind: ObjectKind, item: Item): string {
   const name = titleField(kind);
   return amountOrText(item, name, (RESOURCES[kind].fields as Readonly<Record<string, Field>>)[name]!);
+}
+
+/** Returns what tells an object from others in a line: its email address, or its kind and the end of its ID. */
+export function lineOf(kind: ObjectKind, item: Item): string {
+  return hasOwnTitle(kind) ? shortTitleOf(kind, item) : `${nounOf(kind)} …${item.id.slice(-6)}`;
 }
 
 /** Returns the title of an object's page: `Order of EUR 19.99`, or its address. */

@@ -231,7 +231,7 @@ export function EndpointTable(props: {
             cell: (standing) => <Cause standing={standing} last={lastOf(standing)} />,
           },
           {
-            label: "Not delivered",
+            label: "Not delivered or missed",
             isNumber: true,
             cell: ({ endpoint, counts, missed }) =>
               counts && <NotDelivered endpoint={endpoint} counts={counts} missed={missed} />,

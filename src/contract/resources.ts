@@ -361,7 +361,7 @@ export const RESOURCES = {
     about: "The sandbox's time, which you can advance to test retries and expiry.",
     scopedBy: "deliveries",
     sandboxOnly: true,
-    page: { name: "clock", section: "Developers", label: "Clock & faults" },
+    page: { name: "clock", section: "Developers", label: "Sandbox tools" },
   },
   sandbox: {
     plural: "sandbox",

@@ -371,14 +371,14 @@ describe("request log and test clock", () => {
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/closed", events: ["*"] });
     await api("POST", "/v1/customers", { email: "late@example.com" });
     const { offset_seconds: before } = (await api("GET", "/v1/test_clock")).body;
-    await board.menu("Clock & faults");
+    await board.menu("Sandbox tools");
     await page.getByRole("button", { name: "+ 3 days" }).click();
-    const dialog = page.getByRole("dialog", { name: "Advance the clock by 3 d?" });
+    const dialog = page.getByRole("dialog", { name: "Advance the clock by 3 days?" });
     await dialog.getByText(/^\d+ deliver(y comes|ies come) due by then/).waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect((await api("GET", "/v1/test_clock")).body.offset_seconds).toBe(before);
     await page.getByRole("button", { name: "+ 3 days" }).click();
-    await dialog.getByRole("button", { name: "Advance 3 d" }).click();
+    await dialog.getByRole("button", { name: "Advance 3 days" }).click();
     await page.getByText(/^\d+ attempts during the advance: 0 succeeded, \d+ failed\.$/).waitFor();
     const ahead = duration(before + 3 * 86_400);
     await page.getByText(`${ahead} ahead of real time`).waitFor();
@@ -386,7 +386,7 @@ describe("request log and test clock", () => {
     await page.getByLabel("By", { exact: true }).fill("2");
     await page.getByLabel("Unit").selectOption("hours");
     await page.getByRole("button", { name: "Advance", exact: true }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Advance 2 h" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Advance 2 hours" }).click();
     await page.getByText(`${duration(before + 3 * 86_400 + 7_200)} ahead of real time`).waitFor();
     await board.menu("Request log");
     await page.getByText("Request times are real times, which the test clock does not affect.").waitFor();

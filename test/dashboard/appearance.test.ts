@@ -14,7 +14,7 @@ const START = Date.UTC(2026, 2, 10, 10, 0, 0);
 
 /** The pages that the baselines have in their menu: a page that is added later does not change how components look. */
 const PAGES =
-  "Overview, Events, Deliveries, Request log, Customers, Orders, Payments, Endpoints, API keys, OAuth apps, Clock & faults, Team & access";
+  "Overview, Events, Deliveries, Request log, Customers, Orders, Payments, Endpoints, API keys, OAuth apps, Sandbox tools, Team & access";
 
 let folder: string;
 let board: Board;

@@ -196,7 +196,7 @@ it("the dashboard says that nothing was sent to an endpoint that is disabled", a
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   await expect.poll(async () => (await api("GET", `/v1/webhook_endpoints/${id}`)).body.status).toBe("disabled");
   await board.show(`sandbox/deliveries?endpoint=${id}&status=failed`);
-  await page.getByRole("button", { name: "Retry deliveries" }).click();
+  await page.getByRole("button", { name: "Retry 1 delivery" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Retry 1" }).click();
   const outcome = page.getByRole("status", { name: "Retry", exact: true }).filter({ hasText: "Not sent" });
   await outcome.getByText(/^Not sent: 1 delivery\. .*disabled/).waitFor();

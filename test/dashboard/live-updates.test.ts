@@ -48,7 +48,7 @@ describe("an open page", () => {
 
   it("shows the sandbox's new time in its bar and on its page, but not in live mode", async () => {
     const { page, api } = board;
-    await board.menu("Clock & faults");
+    await board.menu("Sandbox tools");
     await page.getByText("Same as real time").waitFor();
     await api("POST", "/v1/test_clock/advance", { seconds: 86_400 });
     await page.locator(".bar").getByText("1 d ahead").waitFor();

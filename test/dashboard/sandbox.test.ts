@@ -17,7 +17,7 @@ it("the sandbox page saves, restores and deletes snapshots, and resets the sandb
   const confirm = async (verb: string) => page.getByRole("dialog").getByRole("button", { name: verb }).click();
   await api("POST", "/v1/sandbox/reset", { endpoints: "remove" });
   await api("POST", "/v1/customers", { email: "ada@example.com" });
-  await board.menu("Clock & faults");
+  await board.menu("Sandbox tools");
   await page.getByLabel("Save a snapshot as").fill("two words");
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator("[aria-invalid=true]").waitFor();
@@ -53,7 +53,7 @@ it("an open list follows a reset", async () => {
 it("the sandbox page adds faults, shows how many requests they affected, and removes them", async () => {
   const { page, api } = board;
   await api("DELETE", "/v1/faults");
-  await board.menu("Clock & faults");
+  await board.menu("Sandbox tools");
   await page.getByLabel("Path").fill("/v1/order");
   await page.getByRole("button", { name: "Add fault" }).click();
   await page.getByText("did you mean /v1/orders?").first().waitFor();

@@ -137,6 +137,7 @@ function withCommands(text: string): ComponentChildren {
 
 function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
   const { code, subject, evidence, action, fix } = props.finding;
+  const isLong = fix !== null && fix.split(" && ").length > 2;
   // The command for what follows the advice.
   const [advice, after] = (action ?? "").split(/ \(after the repair: `(.*)`\)$/s);
   return (
@@ -150,8 +151,15 @@ function Proof(props: { finding: Finding; remedy?: ComponentChildren }) {
       {advice && <p class="advice">{withCommands(sentence(advice))}</p>}
       <div class="row-actions remedy">
         {props.remedy}
-        {fix !== null && <CommandLine text={fix} />}
+        {fix !== null && !isLong && <CommandLine text={fix} />}
       </div>
+      {/* The button does the same. */}
+      {isLong && (
+        <details>
+          <summary>As command</summary>
+          <CommandLine text={fix} />
+        </details>
+      )}
       {after && (
         <>
           <p class="advice">After the repair, retry:</p>

@@ -8,8 +8,13 @@ import { useQuery } from "../api/store.ts";
 import { environmentNow } from "../clock.ts";
 import { Confirmation, perform } from "../components/action.tsx";
 import { likelyAttempts } from "../components/trail.tsx";
-import { count, duration, shortTime } from "../format.ts";
+import { count, counted, duration, shortTime } from "../format.ts";
 
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;
 /** Pages of waiting deliveries that are counted. */
 const MAX_PAGES = 10;
 
@@ -49,8 +54,8 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
   };
   return (
     <Confirmation
-      title={`Advance the clock by ${duration(seconds)}?`}
-      verb={`Advance ${duration(seconds)}`}
+      title={`Advance the clock by ${inWords(seconds)}?`}
+      verb={`Advance ${inWords(seconds)}`}
       isHarmless
       run={async () => {
         // The bar shows the progress while the platform works: the response arrives at the end.
@@ -71,9 +76,15 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
   );
 }
 
+/** Returns a duration as the buttons name it: `1 day`, `3 hours`. */
+function inWords(seconds: number): string {
+  const [unit, size] = UNITS.find(([, one]) => seconds % one === 0) ?? [];
+  return unit === undefined ? duration(seconds) : counted(seconds / size!, unit);
+}
+
 function wordsOf(total: number, attempts: number, areAll: boolean): string {
   if (total === 0) return "No delivery comes due by then.";
   const words = `${count(total)}${areAll ? "" : " or more"} ${total === 1 && areAll ? "delivery comes due" : "deliveries come due"}`;
   const most = attempts > total ? `: up to about ${count(attempts)} attempts, if all fail` : "";
-  return `${words} by then${areAll ? most : ""}. Each is attempted when it is due.`;
+  return `${words} by then${areAll ? most : ""}. Each is attempted when it is due; an attempt without a response takes ${LIMITS.deliverySeconds} s of real time.`;
 }

@@ -187,8 +187,8 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
   const isChosen = (group: { id: string; isFailing: boolean }) => boxes.get(group.id) ?? !group.isFailing;
   const chosen =
     endpoint === undefined ? enabled.flatMap((group) => (isChosen(group) ? group.own : [])) : (found ?? []);
-  const retried = found && (statistics || endpoint) && sumOf(chosen);
-  const total = retried && toEnable.reduce((sum, one) => sum + one.total, retried);
+  const retried = found && (statistics ?? endpoint) !== undefined ? sumOf(chosen) : undefined;
+  const total = retried === undefined ? undefined : toEnable.reduce((sum, one) => sum + one.total, retried);
   const waiting = [...new Set(chosen.flatMap(({ body }) => (body.status === "pending" ? [body.endpoint!] : [])))];
   const successes = waiting.map((id) => lastSuccess(id, statistics));
   const { failed_listener_deliveries: toListeners = 0 } = statistics ?? {};

@@ -11,7 +11,7 @@ import { usePages } from "../api/pages.ts";
 import { useQuery } from "../api/store.ts";
 import { Empty } from "../components/page.tsx";
 import { ClockTime } from "../components/values.tsx";
-import { count } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { RetryDeliveries, RetryEach } from "./bulk.tsx";
 import { RunningOperations } from "./operations.tsx";
@@ -113,6 +113,9 @@ function DeliveryList() {
           <RetryDeliveries
             {...(endpoint === "" ? {} : { endpoint: { id: endpoint, name: name ?? endpoint } })}
             filters={filters}
+            {...(/^(undelivered|failed)$/.test(status) && totals[status]
+              ? { label: `Retry ${counted(totals[status], "delivery", "deliveries")}` }
+              : {})}
           />
         )
       }

@@ -167,13 +167,17 @@ function Outcome(props: { done: number; failed: number; left: readonly DeliveryB
       ]);
       const isOver = queue.oldest_due_seconds === 0 && Date.now() - begun > ATTEMPTS_MILLISECONDS;
       const receivers = new Set(bodies.flatMap(({ endpoint }, index) => (counts[index]!.total > 0 ? [endpoint!] : [])));
-      const causes: Causes = new Map(
+      const causes = new Map(
         failures
           .filter(({ endpoint, last_at: at }) => at >= since && receivers.has(endpoint!))
           .toSorted((a, b) => a.last_at.localeCompare(b.last_at))
           .map(({ endpoint, status_code: code, error }) => [endpoint!, outcomeInWords(code, error)]),
       );
       const isShared = causes.size === receivers.size && new Set(causes.values()).size === 1;
+      // Those without a failure since then have not responded yet.
+      if (causes.size > 0 && !isOver) {
+        for (const id of receivers) if (!causes.has(id)) causes.set(id, "in progress");
+      }
       if (isCurrent) setRest({ total: counts.reduce((sum, one) => sum + one.total, 0), isOver, isShared, causes });
     };
     if (statistics !== undefined) read(statistics).catch(() => {});

@@ -8,24 +8,14 @@ import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
 import { Answer } from "../components/answer.tsx";
 import { Below, Card, Empty, Facts, Gone, Loaded, Page } from "../components/page.tsx";
-import { PagedTable } from "../components/table.tsx";
 import { Trail } from "../components/trail.tsx";
-import {
-  ClockTime,
-  Copy,
-  curl,
-  message,
-  ObjectLink,
-  Raw,
-  RequestStatus,
-  RowTime,
-  Time,
-} from "../components/values.tsx";
+import { ClockTime, Copy, curl, message, ObjectLink, Raw, RequestStatus, Time } from "../components/values.tsx";
 import { counted, localTime, milliseconds, pastTime } from "../format.ts";
 import { filter, hrefOf, Link } from "../router.tsx";
 import { Choice, filterOf } from "./choice.tsx";
 import { ClearFilters, listFilters, oneOf, Search, type Terms, timeTerms } from "./filters.tsx";
-import { listAndPage, ListPage } from "./list-page.tsx";
+import { listAndPage, ListPage, loadedOf } from "./list-page.tsx";
+import { isDelayed, KeyName, RequestTable } from "./request-table.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
 export const RequestLogs = listAndPage(RequestList, RequestDetail);
@@ -49,14 +39,12 @@ function RequestList() {
   // A selected method is shown completely.
   const areReadsHidden = method === "" && filterOf("reads") === "";
   const filters = { ...chosen, reads: areReadsHidden ? "failed" : "" };
+  const pages = usePages<RequestLog>("/v1/request_logs", filters);
   return (
     <ListPage
       title="Request log"
-      subtitle={
-        [areReadsHidden && "Successful GET requests are hidden.", clockOffset.value > 0 && REAL_TIME]
-          .filter(Boolean)
-          .join(" ") || undefined
-      }
+      subtitle={clockOffset.value > 0 ? REAL_TIME : undefined}
+      count={loadedOf(pages)}
       detail={RequestDetail}
       command="logs"
       filters={filters}
@@ -82,7 +70,8 @@ function RequestList() {
     >
       <RequestTable
         label="Requests, newest first"
-        filters={filters}
+        pages={pages}
+        search={filters.query}
         keepsPosition
         empty={
           <Empty icon="logs" title={isFiltered ? "No matching requests" : "No requests yet"}>
@@ -112,97 +101,6 @@ function RequestList() {
       />
     </ListPage>
   );
-}
-
-/** The requests that match some filters, newest first. */
-export function RequestTable(props: {
-  label: string;
-  filters: Record<string, string>;
-  keepsPosition?: boolean;
-  empty?: ComponentChildren;
-}) {
-  const { filters, empty = <Empty title="No requests in the last 7 days" />, ...table } = props;
-  const users = useUsers();
-  const keys = usePages<ApiKey>("/v1/api_keys", {}, { limit: 100 });
-  return (
-    <PagedTable
-      {...table}
-      empty={empty}
-      pages={usePages<RequestLog>("/v1/request_logs", filters)}
-      search={filters["query"] ?? ""}
-      timeOf={({ created }) => created}
-      isReal
-      columns={[
-        { label: "Time", isTime: true, cell: ({ created }) => <RowTime at={created} isReal /> },
-        {
-          label: "Request",
-          isLong: true,
-          cell: (log) => (
-            <>
-              <Link class="main-link" href={hrefOf("logs", log.id)} row={log.id}>
-                <code class="target">
-                  <span class="method">{log.method}</span> <span>{log.path}</span>
-                </code>
-              </Link>
-              {hasError(log) && <span class="narrow-only">{errorOf(log)}</span>}
-            </>
-          ),
-        },
-        { label: "Status", isNumber: true, cell: ({ status: code }) => <RequestStatus code={code} /> },
-        {
-          label: "Error",
-          from: "tablet",
-          isFor: hasError,
-          cell: errorOf,
-        },
-        {
-          label: "Credential",
-          from: "desktop",
-          cell: ({ key, user }) => (
-            <span class="quiet">
-              {key === null ? <UserEmail id={user} users={users} /> : <KeyName id={key} keys={keys.items} />}
-            </span>
-          ),
-        },
-        {
-          label: "Duration",
-          from: "desktop",
-          isNumber: true,
-          cell: (log) => (
-            <>
-              {isDelayed(log) && <span class="tag">fault</span>} {milliseconds(log.duration_ms)}
-            </>
-          ),
-        },
-      ]}
-    />
-  );
-}
-
-function hasError(log: RequestLog): boolean {
-  return log.error_code !== null || (log.fault !== null && !isDelayed(log));
-}
-
-/** Returns true if a fault took time, and left the response as it was. */
-function isDelayed({ fault }: RequestLog): boolean {
-  return fault?.effect === "delay";
-}
-
-/** The error that a request got, or what a fault did to it. */
-function errorOf(log: RequestLog): ComponentChildren {
-  const { error_code: code, fault } = log;
-  return (
-    <>
-      <span class="bad-text">{code ?? fault?.effect.replace("_", " ")}</span>
-      {fault !== null && !isDelayed(log) && <span class="tag">fault</span>}
-    </>
-  );
-}
-
-/** A key by its name; by its ID if it has none. */
-function KeyName({ id, keys = [] }: { id: string; keys?: readonly ApiKey[] | undefined }) {
-  const name = keys.find((key) => key.id === id)?.name;
-  return name == null ? <ObjectLink id={id} /> : <Link href={hrefOf("keys", id)}>{name}</Link>;
 }
 
 function RequestDetail({ id }: { id: string }) {
@@ -245,6 +143,12 @@ function RequestDetail({ id }: { id: string }) {
 
 function createdAt(id: string): string {
   return /^req_[0-9A-Za-z]{22}$/.test(id) ? ` This one was made at ${new Date(timeOfId(id)).toISOString()}.` : "";
+}
+
+/** Returns what a fault did: `status 503`, `lose response`. */
+function faultInWords({ fault, status }: RequestLogDetail): string {
+  const effect = fault!.effect.replace("_", " ");
+  return effect === "status" ? `${effect} ${status}` : effect;
 }
 
 /** Faults that keep the response from the client. */
@@ -297,13 +201,13 @@ function RequestFacts({ log }: { log: RequestLogDetail }) {
             "Fault",
             log.fault === null ? undefined : (
               <>
-                <Link href={hrefOf("clock")}>{log.fault.effect.replace("_", " ")}</Link> <code>{log.fault.id}</code>
+                <Link href={hrefOf("clock")}>{faultInWords(log)}</Link> <code>{log.fault.id}</code>
               </>
             ),
           ],
           ["Left out", log.left_out === 0 ? undefined : `${log.left_out} similar requests within the second`],
           ["Duration", milliseconds(log.duration_ms)],
-          ["Time (real)", <Time at={log.created} write={momentOf} isReal />],
+          [clockOffset.value > 0 ? "Time (real)" : "Time", <Time at={log.created} write={momentOf} isReal />],
           ["Sandbox time", aheadTime(log)],
           ["API key", log.key === null ? undefined : <KeyName id={log.key} keys={key && [key]} />],
           ["User", log.user === null ? undefined : <UserEmail id={log.user} users={users} />],

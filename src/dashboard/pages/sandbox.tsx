@@ -24,6 +24,7 @@ const STEPS = [
   ["1 day", 86_400],
   ["3 days", 259_200],
 ] as const;
+const RESET = "all objects, events, deliveries, logs and faults of the sandbox";
 const SNAPSHOTS = "/v1/sandbox/snapshots";
 const MAX_DAYS = (LIMITS.replaySeconds * 12) / 86_400;
 const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
@@ -31,7 +32,7 @@ const UNITS = { minutes: 60, hours: 3600, days: 86_400 } as const;
 export function SandboxPage() {
   return (
     <Page
-      title="Clock & faults"
+      title="Sandbox tools"
       subtitle="Advance the sandbox’s time, save and restore snapshots, make requests fail, and reset it."
     >
       {environment.value === "live" ? (
@@ -83,7 +84,7 @@ function Controls() {
 function Now({ clock }: { clock: TestClock }) {
   return (
     <section class="answer clock-now" aria-label="Sandbox time">
-      <p class="clock-time">{dateAndTime(environmentNow())}</p>
+      <p class={clock.offset_seconds > 0 ? "clock-time ahead" : "clock-time"}>{dateAndTime(environmentNow())}</p>
       <p class="evidence">
         {clock.offset_seconds > 0 ? (
           <>
@@ -226,8 +227,8 @@ function Reset() {
   return (
     <Card title="Reset">
       <p class="soft">
-        This deletes all objects, events, deliveries and logs of the sandbox, and returns it to real time. It cannot be
-        undone; save a snapshot first to keep the objects.
+        This deletes {RESET}, and returns it to real time. It cannot be undone; save a snapshot first to keep the
+        objects.
       </p>
       <div class="row-actions">
         {(["keep", "remove"] as const).map((endpoints) => (
@@ -237,7 +238,7 @@ function Reset() {
             title={`Reset the sandbox and ${endpoints} its endpoints?`}
             explanation={
               <p>
-                All objects, events, deliveries, logs and faults of the sandbox are removed
+                This deletes {RESET}
                 {endpoints === "keep" ? ". Endpoints, keys" : ", and its endpoints. Keys"}, apps and snapshots stay. Its
                 time is real time again.
               </p>

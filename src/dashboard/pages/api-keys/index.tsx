@@ -16,7 +16,7 @@ import { PagedTable } from "../../components/table.tsx";
 import { Status, Time, Until } from "../../components/values.tsx";
 import { duration } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
-import { RequestTable } from "../request-logs.tsx";
+import { KeyRequests } from "../request-table.tsx";
 import { CreateResource, EditResource } from "../resource-form.tsx";
 import { UserEmail, useUsers } from "../team.tsx";
 import { listAndPage } from "../list-page.tsx";
@@ -289,7 +289,7 @@ function KeyDetail({ id }: { id: string }) {
               note={clockOffset.value > 0 && "in real time"}
               actions={<Link href={hrefOf("logs", "", { key: key.id })}>Open in the request log</Link>}
             >
-              <RequestTable label="API requests of this key" filters={{ key: key.id }} />
+              <KeyRequests id={key.id} />
             </Card>
           </>
         )}

@@ -104,22 +104,24 @@ export function EndpointDetail({ id }: { id: string }) {
             <RunningOperations endpoint={id} />
             <Facts
               rows={[
+                ["URL", <Breakable text={endpoint.url} />],
+                ["Events", subscriptionsOf(endpoint.events)],
                 [`Attempts in the ${period}`, counts ? rateOf(counts) : unknown],
                 ["Median response time", statistics.data ? responseTimeOf(statistics.data.totals) : unknown],
                 [
-                  "Not delivered",
+                  "Not delivered or missed",
                   counts ? <NotDelivered endpoint={endpoint} counts={counts} missed={missed?.get(id)} /> : unknown,
                 ],
                 ["Last attempt", lastOf(shown)],
                 ["Last success", lastOf(shown?.filter(({ status }) => status === "succeeded"))],
-                ["URL", <Breakable text={endpoint.url} />],
-                ["Events", subscriptionsOf(endpoint.events)],
                 ["Created", <Time at={endpoint.created} />],
                 [
                   "Signing secret",
-                  <>
-                    created <Time at={endpoint.secret_created} />
-                  </>,
+                  endpoint.secret_created === endpoint.created ? undefined : (
+                    <>
+                      created <Time at={endpoint.secret_created} />
+                    </>
+                  ),
                 ],
                 ...SETTINGS.map(([name, field]) => [field.label, settingOf(endpoint, name, field)] as const),
               ]}

@@ -212,8 +212,21 @@ function Figures({ statistics, standings }: { statistics: Statistics; standings:
       />
       <Figure
         label={`p95 response time${totals.latency_p50_ms === null ? "" : `, median\u00a0${nbsp(about(totals.latency_p50_ms))}`}`}
-        value={about(totals.latency_p95_ms)}
+        value={
+          (totals.latency_p95_ms ?? 0) >= LIMITS.deliverySeconds * 1000
+            ? `≥ ${LIMITS.deliverySeconds} s`
+            : about(totals.latency_p95_ms)
+        }
       />
+      {failed > 0 && (
+        <Figure
+          isNow
+          isBad
+          label={failed === 1 ? "failed delivery" : "failed deliveries"}
+          value={`${count(failed)}${failed === LIMITS.maxCountedFailed ? "+" : ""}`}
+          href={hrefOf("deliveries", "", { status: "failed" })}
+        />
+      )}
       {pendingStates(standings).map(({ state, number }) => (
         <Figure
           key={state}
@@ -223,18 +236,10 @@ function Figures({ statistics, standings }: { statistics: Statistics; standings:
           href={hrefOf("deliveries", "", { status: "pending" })}
         />
       ))}
-      {failed > 0 && (
-        <Figure
-          isNow
-          label={failed === 1 ? "failed delivery" : "failed deliveries"}
-          value={`${count(failed)}${failed === LIMITS.maxCountedFailed ? "+" : ""}`}
-          href={hrefOf("deliveries", "", { status: "failed" })}
-        />
-      )}
       {missed > 0 && (
         <Figure
           isNow
-          label={missed === 1 ? "missed event" : "missed events"}
+          label={`${missed === 1 ? "missed event" : "missed events"} of ${missing.length === 1 ? "a disabled endpoint" : "disabled endpoints"}`}
           value={count(missed)}
           href={
             missing.length === 1 ? hrefOf("events", "", { missed_by: missing[0]!.endpoint!.id }) : hrefOf("endpoints")
@@ -245,8 +250,15 @@ function Figures({ statistics, standings }: { statistics: Statistics; standings:
   );
 }
 
-function Figure(props: { label: string; value: string; href?: string; /** Not of the range. */ isNow?: boolean }) {
-  const { label, value, href, isNow } = props;
+function Figure(props: {
+  label: string;
+  value: string;
+  href?: string;
+  /** Not of the range. */
+  isNow?: boolean;
+  isBad?: boolean;
+}) {
+  const { label, value, href, isNow, isBad = false } = props;
   return (
     <div class={isNow ? "now" : undefined}>
       <dt>{label}</dt>
@@ -255,7 +267,7 @@ function Figure(props: { label: string; value: string; href?: string; /** Not of
           <strong>{value}</strong>
         ) : (
           <Link href={href} label={`${value} ${label}`}>
-            <strong>{value}</strong>
+            <strong class={isBad ? "bad-text" : undefined}>{value}</strong>
           </Link>
         )}
       </dd>

@@ -52,7 +52,7 @@ export function ofEndpoint(chain: Chain, time: TimeFormat): Finding | undefined 
     const losses = [
       lost > 0 && `${counted(lost, "delivery", "deliveries")} failed`,
       unsent > 0 &&
-        `${unsent < MAX_COUNTED ? "" : "at least "}${counted(unsent, "event")} ${unsent === 1 ? "was" : "were"} not sent`,
+        `${unsent < MAX_COUNTED ? "" : "at least "}${counted(unsent, "event")} ${unsent === 1 ? "was" : "were"} missed`,
     ].filter(Boolean);
     const broken = failureOf(endpoint, chain, time);
     const enable = broken === undefined ? finding.action! : afterRepair(broken, lowered(finding.action!));

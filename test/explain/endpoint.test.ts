@@ -226,7 +226,7 @@ describe("service why for an endpoint", () => {
     });
     for (let count = 0; count < 103; count++) await world.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
     const advice = await world.why(endpoint);
-    expect(plain(advice).summary).toMatch(/ 410 Gone; 1 delivery failed and 103 events were not sent$/);
+    expect(plain(advice).summary).toMatch(/ 410 Gone; 1 delivery failed and 103 events were missed$/);
     expect(advice.action).toMatch(/ is back, and replay what it missed, then retry what failed$/);
     expect(advice.fix).toMatch(
       /^service endpoints enable \S+ && service events replay --missed .+ && service deliveries/,

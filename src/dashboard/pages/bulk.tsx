@@ -14,9 +14,8 @@ import { showToast } from "../components/toasts.tsx";
 import { newestOf } from "../../explain/recovery.ts";
 import { useQuery } from "../api/store.ts";
 import { count, counted, dateAndTime, pastTime } from "../format.ts";
-import { environment, hrefOf, Link } from "../router.tsx";
-import { enableAndReplay, useFound, useMissed } from "./enable.tsx";
-import { noteStarted } from "./operations.tsx";
+import { hrefOf, Link } from "../router.tsx";
+import { enableAndReplay, retryAll, useFound, useMissed } from "./enable.tsx";
 import { testEndpoint } from "./retry-now.tsx";
 
 /** Choices of "Created", in seconds; 0 is all that can be retried. */
@@ -104,7 +103,6 @@ export function RetryEach(props: {
 
 export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryProps & { onClose: () => void }) {
   const call = useCall();
-  const { value: of } = environment;
   const { items: endpoints = [], reload } = useEndpoints();
   /** Whether an endpoint is chosen, of those whose box was changed. */
   const [boxes, setBoxes] = useState<ReadonlyMap<string, boolean>>(new Map());
@@ -141,13 +139,14 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
         : environmentNow() - Number(range) * 1000;
     return { ...own, ...(range === "0" ? {} : { created_after: formatTimestamp(from) }) };
   };
-  const retry = (body: DeliveryBulkRetry) => call<BulkOperation>("POST", "/v1/deliveries/retry", body);
   // Someone may advance the clock while the dialog is open: what is retried is what was counted last.
   const { found, error } = useFound(`${range} ${clockOffset.value}`, async () => {
     if (query !== "") return undefined;
     const targets = endpoint === undefined ? await undeliveredTo() : [endpoint.id];
     const bodies = targets.flatMap((to) => statuses.map((status) => request(status, to)));
-    const operations = await Promise.all(bodies.map((body) => retry({ ...body, dry_run: true })));
+    const operations = await Promise.all(
+      bodies.map((body) => call<BulkOperation>("POST", "/v1/deliveries/retry", { ...body, dry_run: true })),
+    );
     return bodies.map((body, index) => ({ body, total: operations[index]!.total })).filter((one) => one.total > 0);
   });
   /** The endpoints with deliveries that may be retried. */
@@ -201,16 +200,8 @@ export function RetryDialog({ endpoint, filters, failingSince, onClose }: RetryP
       problem={error ?? uncounted}
       isHarmless
       run={async () => {
-        const operations = [];
-        for (const { body } of chosen) operations.push(await retry(body));
-        if (operations.length > 0) noteStarted({ environment: of, operations, left: chosen.map(({ body }) => body) });
-        for (const { of: one, own } of toEnable) {
-          await enableAndReplay(
-            call,
-            one,
-            own.some(({ body }) => body.status === "failed"),
-          );
-        }
+        await retryAll(call, bodiesOf(chosen));
+        for (const { of: one, own } of toEnable) await enableAndReplay(call, one, bodiesOf(own));
         if (toEnable.length > 0) reload();
         return undefined;
       }}
@@ -368,6 +359,10 @@ function chooseOf(groups: readonly { isFailing: boolean }[]): string {
 }
 
 type Counted = { body: DeliveryBulkRetry; total: number };
+
+function bodiesOf(found: readonly Counted[]): DeliveryBulkRetry[] {
+  return found.map(({ body }) => body);
+}
 
 function sumOf(found: readonly Counted[]): number {
   return found.reduce((sum, one) => sum + one.total, 0);

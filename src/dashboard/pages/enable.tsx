@@ -43,10 +43,11 @@ async function enable(call: Call, id: string): Promise<void> {
   await call("PATCH", `/v1/webhook_endpoints/${encodeURIComponent(id)}`, { status: "enabled" });
 }
 
-/** Retries what failed for good, and shows the outcome. */
-async function retryFailed(call: Call, id: string): Promise<void> {
-  const operation = await call<BulkOperation>("POST", "/v1/deliveries/retry", failedOf(id));
-  noteStarted({ environment: environment.value, operations: [operation], left: [failedOf(id)] });
+/** Retries deliveries, and shows the outcome. */
+export async function retryAll(call: Call, retried: readonly DeliveryBulkRetry[]): Promise<void> {
+  const operations = [];
+  for (const body of retried) operations.push(await call<BulkOperation>("POST", "/v1/deliveries/retry", body));
+  if (operations.length > 0) noteStarted({ environment: environment.value, operations, left: retried });
 }
 
 /** Replays the events that an endpoint missed while it was disabled, shows the outcome, and returns how many there are. */
@@ -61,10 +62,10 @@ async function replayMissed(call: Call, endpoint: WebhookEndpoint): Promise<numb
   return operation.total;
 }
 
-/** Enables an endpoint, which sends what is held for it, and sends what failed and what it missed. */
-export async function enableAndReplay(call: Call, endpoint: WebhookEndpoint, hasFailed: boolean): Promise<void> {
+/** Enables an endpoint, retries deliveries to it, and replays what it missed. */
+export async function enableAndReplay(call: Call, endpoint: WebhookEndpoint, retried: readonly DeliveryBulkRetry[]) {
   await enable(call, endpoint.id);
-  if (hasFailed) await retryFailed(call, endpoint.id);
+  await retryAll(call, retried);
   await replayMissed(call, endpoint);
 }
 
@@ -115,7 +116,7 @@ export function EnableDialog(props: {
       run={async () => {
         await enable(call, id);
         onChange();
-        if (again > 0) await retryFailed(call, id);
+        if (again > 0) await retryAll(call, [failedOf(id)]);
         else if (failed !== undefined) await call("POST", `/v1/deliveries/${failed}/retry`);
         const retried = again > 0 ? ` and retrying ${counted(again, "failed delivery", "failed deliveries")}` : "";
         if (only !== undefined && isOnly) {

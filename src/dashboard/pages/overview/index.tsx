@@ -8,7 +8,7 @@ import { shortNameOf, useEndpoints } from "../../api/endpoints.ts";
 import { useQuery } from "../../api/store.ts";
 import { AttemptsChart } from "../../components/chart.tsx";
 import { Card, Empty, Loaded, Page, useWasReady } from "../../components/page.tsx";
-import { about, count, duration, percent } from "../../format.ts";
+import { about, count, duration, milliseconds, percent } from "../../format.ts";
 import { lazy } from "../../lazy.tsx";
 import { environment, hrefOf, Link } from "../../router.tsx";
 import { RetryDeliveries } from "../bulk.tsx";
@@ -211,7 +211,7 @@ function Figures({ statistics, standings }: { statistics: Statistics; standings:
         value={attempts === 0 ? "0" : percent(succeeded, attempts)}
       />
       <Figure
-        label={`p95 response time${totals.latency_p50_ms === null ? "" : `, median\u00a0${nbsp(about(totals.latency_p50_ms))}`}`}
+        label={`p95 response time${totals.latency_p50_ms === null ? "" : `, median\u00a0${nbsp(milliseconds(totals.latency_p50_ms))}`}`}
         value={
           (totals.latency_p95_ms ?? 0) >= LIMITS.deliverySeconds * 1000
             ? `≥ ${LIMITS.deliverySeconds} s`

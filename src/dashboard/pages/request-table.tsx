@@ -9,9 +9,6 @@ import { milliseconds } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { UserEmail, useUsers } from "./team.tsx";
 
-/** An ID in a path, whose end tells it from others. */
-const LONG_ID = /(?<=\/)[a-z]+_\w{16}(\w{6})(?=\/|$)/;
-
 /** The requests with a key. */
 export function KeyRequests({ id }: { id: string }) {
   return (
@@ -46,8 +43,7 @@ export function RequestTable(props: {
             <>
               <Link class="main-link" href={hrefOf("logs", log.id)} row={log.id}>
                 <code class="target">
-                  <span class="method">{log.method}</span> <span class="from-tablet">{log.path}</span>
-                  <span class="narrow-path">{log.path.replace(LONG_ID, "…$1")}</span>
+                  <span class="method">{log.method}</span> <span>{log.path}</span>
                 </code>
               </Link>
               {hasError(log) && <span class="narrow-only">{errorOf(log)}</span>}

@@ -126,9 +126,12 @@ describe("service expect", () => {
   it("waits for each connected listener, whichever responds first", async () => {
     const receivers = [await startScriptedReceiver({ status: 204 }), await startScriptedReceiver({ status: 500 })];
     const flags = ["--retries", "1", "--forward-to"];
-    for (const { url, close } of receivers) {
-      const listener = await startListener(cli.platform.env, [...flags, url]);
-      cleanups.push(() => listener.interrupt(), close);
+    for (const receiver of receivers) {
+      const listener = await startListener(cli.platform.env, [...flags, receiver.url]);
+      cleanups.push(
+        () => listener.interrupt(),
+        () => receiver.close(),
+      );
     }
     const result = await assertThat("order.created", "--within", "1m", "--delivered", "--json", ...create);
     expect(reportOf(result)).toMatchObject({ code: "delivery_failed", deliveries: [{}, {}] });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-it("attempts of a listener that ends before the next one are recorded, survive a restart, and can be retried", async () => {
+it("the attempts of a listener that ends before the next one are recorded, survive a restart, and can be retried", async () => {
   const folder = temporaryFolder();
   const database = join(folder.path, "platform.db");
   let platform = await startPlatformOn(database);

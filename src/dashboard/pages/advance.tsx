@@ -79,7 +79,7 @@ export function AdvanceDialog({ seconds, onClose }: { seconds: number; onClose: 
 /** Returns a duration as the buttons name it: `1 day`, `3 hours`. */
 function inWords(seconds: number): string {
   const [unit, size] = UNITS.find(([, one]) => seconds % one === 0) ?? [];
-  return unit === undefined ? duration(seconds) : counted(seconds / size!, unit);
+  return unit === undefined ? duration(seconds) : counted(seconds / size, unit);
 }
 
 function wordsOf(total: number, attempts: number, areAll: boolean): string {

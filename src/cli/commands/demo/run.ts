@@ -89,8 +89,8 @@ async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: str
     return { detail: `${text(customer, "id")} ${text(customer, "email")}`, value: undefined };
   });
 
-  await step(stage, "Listen", `service listen --forward-to ${receiver.url}`, async () => {
-    const listen = start(stage, ["listen", "--forward-to", receiver.url, "--json"]);
+  await step(stage, "Listen", `service listen --forward-to ${receiver.url} --retries 0`, async () => {
+    const listen = start(stage, ["listen", "--forward-to", receiver.url, "--retries", "0", "--json"]);
     const ready = await listen.printed("event", "ready");
     secret = text(ready, "secret");
     return { detail: "forwarding sandbox events to this machine, signed", value: undefined };

@@ -61,7 +61,7 @@ it("an order says which of its webhooks have not arrived, first, and offers what
   // How the event was sent: the request, the event, and a lane for each receiver.
   const trail = page.getByRole("region", { name: "What happened" });
   await trail.getByRole("link", { name: "order.created" }).waitFor();
-  await trail.getByRole("link", { name: "Old billing: missed: endpoint disabled" }).waitFor();
+  await trail.getByRole("link", { name: "Old billing: missed: disabled" }).waitFor();
   await page.getByRole("button", { name: "Enable and replay Old billing" }).waitFor();
   working = ["/one"];
   await page.getByRole("button", { name: "Retry 1 to Warehouse" }).click();

@@ -216,7 +216,7 @@ function unsentLane(endpoint: WebhookEndpoint, { kind, event }: Chain): Lane {
     href: hrefOf("endpoints", endpoint.id),
     name: nameOfEndpoint(endpoint),
     marks: [{ at: Date.parse(event!.created), kind: "not-sent", tip: "Missed: the endpoint was disabled" }],
-    text: "missed: endpoint disabled",
+    text: "missed: disabled",
     tone: kind === "delivery" ? "other" : undefined,
   };
 }
@@ -236,7 +236,7 @@ function textOf(delivery: Delivery, planned: readonly number[]): string {
       ? `${count(planned.length)} more until ${axisTime(planned.at(-1)!, true)}`
       : "";
   if (status === "canceled") return "canceled";
-  if (last === undefined || stateOf(delivery) === "held") return "held: endpoint disabled";
+  if (last === undefined || stateOf(delivery) === "held") return "held: disabled";
   if (isSuccess(last.status_code))
     return attempts.length === 1 ? outcomeOf(last) : `${last.status_code} at attempt ${attempts.length}`;
   return status === "failed" ? `gave up: ${outcomeOf(last)}` : outcomeOf(last);

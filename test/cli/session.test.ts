@@ -289,7 +289,7 @@ describe("service logout", () => {
     expect(readFileSync(join(dir, "config.json"), "utf8")).not.toContain("sk_sandbox_");
     expect(await service(["whoami"])).toMatchObject({ exitCode: 4 });
     expect(await service(["logout"])).toMatchObject({
-      exitCode: 1,
+      exitCode: 4,
       stderr: expect.stringContaining("is not signed in"),
     });
     expect(await service(["logout", "--profile", "zz"])).toMatchObject({

@@ -160,10 +160,12 @@ export function noListener(event: Event, unsubscribed: string, chain: Chain, tim
   const isBefore = (timestamp: string | null) => timestamp !== null && Date.parse(timestamp) <= at;
   const last = connections.find(({ disconnected_at: end }) => isBefore(end));
   const open = openConnections(chain).filter((one) => connections.includes(one));
+  // A timestamp has whole seconds: who connected in the second of the event may have done so after it.
   const wasConnected = connections.some(
-    ({ connected_at: start, disconnected_at: end }) => Date.parse(start) <= at && !isBefore(end),
+    ({ connected_at: start, disconnected_at: end }) => Date.parse(start) + 1000 <= at && !isBefore(end),
   );
-  if (wasConnected || (last === undefined && open.length === 0)) return undefined;
+  const isLater = open.length > 0 && open.every(({ connected_at: start }) => Date.parse(start) > at);
+  if (wasConnected || (last === undefined && !isLater)) return undefined;
   // The platform remembers former connections until it restarts.
   const summary =
     last === undefined
